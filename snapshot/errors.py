@@ -1,0 +1,63 @@
+"""Every error a caller can meet.
+
+SnapshotError
+├── TranscriptError   a file that no reader could take in
+├── LayoutError       an unknown model or layout, or a broken layout file
+├── FontError         a face that cannot be found, opened or fitted into its cell
+├── PageError         a page that does not read back, or a manifest that does not fit its pages
+└── OutputError       a folder that cannot be written to, or holds what is not ours
+
+Each message is one line: what is wrong, where, and what to do.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "FontError",
+    "LayoutError",
+    "OutputError",
+    "PageError",
+    "SnapshotError",
+    "TranscriptError",
+]
+
+
+class SnapshotError(Exception):
+    """Base of all errors that this package raises on purpose."""
+
+
+class TranscriptError(SnapshotError):
+    """A transcript could not be read.
+
+    Attributes:
+        path: the file as the caller named it, or None for bytes in memory.
+        line: line number, from 1, or None where the input has no lines.
+        byte: byte offset from the start of the input, or None.
+    """
+
+    def __init__(
+        self, what: str, *, path: str | None = None, line: int | None = None, byte: int | None = None
+    ) -> None:
+        self.what, self.path, self.line, self.byte = what, path, line, byte
+        where = [path or "input"]
+        if line is not None:
+            where.append(f"line {line}")
+        if byte is not None:
+            where.append(f"byte {byte}")
+        super().__init__(f"{', '.join(where)}: {what}")
+
+
+class LayoutError(SnapshotError):
+    """A model or layout is not known, or a layout file breaks its schema."""
+
+
+class FontError(SnapshotError):
+    """A face cannot be found, opened, or fitted into its cell."""
+
+
+class PageError(SnapshotError):
+    """Pixels or a manifest that cannot be what this package wrote."""
+
+
+class OutputError(SnapshotError):
+    """The place to write to is unusable; nothing there was changed."""

@@ -1,0 +1,154 @@
+"""The provider-neutral conversation: what every reader produces and every later stage takes.
+
+Only values, no behaviour: a `Transcript` is a tuple of messages, a message a tuple of parts. Readers
+(`snapshot.transcripts`) make them, `snapshot.source` prints them; neither knows of the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+__all__ = [
+    "File",
+    "Image",
+    "Message",
+    "Oddity",
+    "Opaque",
+    "Part",
+    "Reasoning",
+    "Role",
+    "Text",
+    "ToolCall",
+    "ToolResult",
+    "Transcript",
+    "Usage",
+]
+
+Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words for the other side, as they were written. `refusal` marks a model's refusal."""
+
+    text: str
+    refusal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """A model's thinking: `text` (may be empty) and the provider's opaque `signature` of it."""
+
+    text: str
+    signature: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool.
+
+    `id` is the provider's, "" where it gave none. `arguments` is JSON text, or whatever the model
+    wrote in place of JSON.
+    """
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What came back from the call `call_id` ("" if unknown), as text, images and other parts."""
+
+    call_id: str
+    content: tuple[Text | Image | File | Opaque, ...]
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture: its media type, and either its bytes or where it is (URL or file id)."""
+
+    media_type: str
+    data: bytes = field(default=b"", repr=False)
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A document that travels with a message: name, media type, and bytes, text or location."""
+
+    name: str
+    media_type: str
+    data: bytes = field(default=b"", repr=False)
+    text: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A part that the reader does not know, kept whole: its type as found, and its JSON text."""
+
+    kind: str
+    json: str
+
+
+Part: TypeAlias = Text | Reasoning | ToolCall | ToolResult | Image | File | Opaque
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The provider's token counts of one request.
+
+    `input` includes what was read from and written to the prompt cache: it is the size of the
+    prompt, not the uncached share of it.
+    """
+
+    input: int
+    output: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message: who speaks, and its parts in order.
+
+    `id` and `time` (ISO 8601) are the source's, "" where it has none. `usage` belongs to assistant
+    messages: the request that the message answered.
+    """
+
+    role: Role
+    parts: tuple[Part, ...]
+    id: str = ""
+    time: str = ""
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Oddity:
+    """Something in the input that is not as it should be, and what was made of it.
+
+    `kind` is a short stable word ("torn-line", "unknown-part", "orphan-result", …); `where` says
+    the line or message number; `note` is one sentence for a person.
+    """
+
+    kind: str
+    where: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A conversation.
+
+    Attributes:
+        messages: in order of time.
+        format: name of the reader that took it in ("claude-stream", "openai-chat", "text", …).
+        model: id of the model that spoke last, "" if the source does not say.
+        oddities: what the reader found wrong, nothing of it silent.
+    """
+
+    messages: tuple[Message, ...]
+    format: str
+    model: str = ""
+    oddities: tuple[Oddity, ...] = ()
