@@ -1,0 +1,242 @@
+"""Putting a transcript together: messages in order, ids told apart, oddities counted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from snapshot.messages import (
+    File,
+    Message,
+    Oddity,
+    Opaque,
+    Part,
+    Reasoning,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    Usage,
+)
+from snapshot.transcripts._json import a_type, as_object, as_text, compact, quoted, type_name
+from snapshot.transcripts._source import Source
+
+__all__ = ["Builder", "Ids", "role_of", "usage_of"]
+
+_ROLES: dict[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_PLACES = 4  # places that an oddity names; the others are counted
+
+
+def role_of(value: object) -> Role | None:
+    """The role that a source's word for it means, in whatever case, or None."""
+    return _ROLES.get(value.strip().lower()) if isinstance(value, str) else None
+
+
+def usage_of(value: object) -> Usage | None:
+    """A provider's usage record, in Anthropic's or OpenAI's words; None if it counts nothing."""
+    record = as_object(value)
+    if record is None:
+        return None
+
+    def total(*keys: str) -> int:
+        counts = (record.get(key) for key in keys)
+        return sum(n for n in counts if isinstance(n, int) and not isinstance(n, bool) and n > 0)
+
+    cached = total("cache_creation_input_tokens", "cache_read_input_tokens")
+    prompt = total("input_tokens", "prompt_tokens") + cached
+    output = total("output_tokens", "completion_tokens")
+    return Usage(prompt, output) if prompt or output else None
+
+
+class Ids:
+    """Ids of calls as text, one text per id.
+
+    A number becomes its digits. Where the number 7 and the string "7" both occur they are two ids:
+    the later one is read as "7#2". It depends only on what came before, so a conversation that grows
+    keeps the ids it had.
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[tuple[bool, str], str] = {}
+        self._taken: set[str] = set()
+        self._invented = 0
+
+    def text(self, raw: object) -> str:
+        """The text for an id as found; "" for null or none."""
+        key = (isinstance(raw, str), as_text(raw))
+        if not key[1]:
+            return ""
+        known = self._texts.get(key)
+        return known if known is not None else self._claim(key, key[1])
+
+    def invent(self, stem: str) -> str:
+        """An id for a call that has none by design of its format."""
+        self._invented += 1
+        return self._claim((True, f"\0{stem}{self._invented}"), f"{stem}_{self._invented}")
+
+    def _claim(self, key: tuple[bool, str], wanted: str) -> str:
+        text, n = wanted, 1
+        while text in self._taken:
+            n += 1
+            text = f"{wanted}#{n}"
+        self._texts[key] = text
+        self._taken.add(text)
+        return text
+
+
+@dataclass(slots=True)
+class _Draft:
+    where: str
+    role: Role
+    parts: list[Part]
+    id: str
+    time: str
+    usage: Usage | None
+
+
+class Builder:
+    """Collects what a reader finds; `finish` checks the whole and gives the transcript."""
+
+    def __init__(self, source: Source) -> None:
+        self.ids = Ids()
+        self._source = source
+        self._drafts: list[_Draft] = []
+        self._by_id: dict[str, _Draft] = {}
+        self._speaker: _Draft | None = None
+        self._odd: dict[tuple[str, str], list[str]] = {}
+
+    def odd(self, kind: str, where: str, note: str) -> None:
+        """Report an oddity; those with equal kind and note are told as one, with their number."""
+        self._odd.setdefault((kind, note), []).append(where)
+
+    def add(
+        self,
+        role: Role,
+        parts: Iterable[Part],
+        *,
+        where: str,
+        message_id: str = "",
+        time: str = "",
+        usage: Usage | None = None,
+        join: bool = False,
+    ) -> None:
+        """Add a message, or to one: results go to the batch before them, whatever row they came in.
+
+        With `join`, an assistant message goes to the one of its id before it, if the assistant said
+        nothing else between: logs spread one message over several rows, results among them.
+        """
+        last = self._drafts[-1] if self._drafts else None
+        if role == "tool" and last is not None and last.role == "tool":
+            last.parts.extend(parts)
+            return
+        if join and role == "assistant" and message_id:
+            known = self._by_id.get(message_id)
+            if known is not None and known is self._speaker:
+                known.parts.extend(parts)
+                known.usage = usage or known.usage
+                return
+            if known is not None:
+                self.odd("repeated-id", where, "a message id comes again after another message; kept apart")
+                usage = None  # one request, counted where its id came first
+        draft = _Draft(where, role, list(parts), message_id, time, usage)
+        self._drafts.append(draft)
+        if role == "assistant":
+            self._speaker = draft
+            self._by_id.setdefault(message_id, draft)
+
+    def add_unread(self, value: object, *, where: str, what: str = "message", speaker: str = "role") -> None:
+        """Keep a message whole that is no object, or does not say under `speaker` who speaks.
+
+        It stands as the system's, so that it is neither the user's word nor the model's.
+        """
+        message = as_object(value)
+        kind = type_name(value) if message is None else as_text(message.get(speaker)) or what
+        if message is None:
+            note = f"{a_type(value)} in place of a {what}"
+        elif message.get(speaker) is None:
+            note = f"a {what} without a {speaker}"
+        else:
+            note = f"a {what} of unknown {speaker} {quoted(message[speaker])}"
+        self.odd(f"unknown-{what}", where, f"{note}; kept whole")
+        self.add("system", (Opaque(kind, compact(value)),), where=where)
+
+    def finish(self, reader: str, model: str = "") -> Transcript:
+        """The transcript that `reader` read, after a look at what only the whole shows."""
+        if self._source.bad_byte is not None:
+            note = "not UTF-8; bytes that are no character read as U+FFFD"
+            self.odd("invalid-utf8", f"byte {self._source.bad_byte}", note)
+        self._check_pairs()
+        self._check_surrogates()
+        return Transcript(
+            tuple(Message(d.role, tuple(d.parts), d.id, d.time, d.usage) for d in self._drafts),
+            reader,
+            model,
+            tuple(_told(kind, note, places) for (kind, note), places in self._odd.items()),
+        )
+
+    def _check_pairs(self) -> None:
+        open_calls: dict[str, _Draft] = {}
+        seen: set[str] = set()
+        for draft in self._drafts:
+            for part in draft.parts:
+                if isinstance(part, ToolCall):
+                    if not part.id:
+                        self.odd("no-id", draft.where, "a call without an id; it is paired with nothing")
+                    elif part.id in seen:
+                        self.odd("repeated-id", draft.where, "a call has the id of an earlier one")
+                    if part.id:
+                        seen.add(part.id)
+                        open_calls[part.id] = draft
+                elif isinstance(part, ToolResult):
+                    if not part.call_id:
+                        self.odd(
+                            "no-id", draft.where, "a result that names no call; it is paired with nothing"
+                        )
+                    elif part.call_id not in seen:
+                        self.odd("orphan-result", draft.where, "a result whose call is not in the transcript")
+                    open_calls.pop(part.call_id, None)
+        talk = (draft for draft in reversed(self._drafts) if draft.role in ("user", "assistant"))
+        last = next(talk, None)
+        for draft in open_calls.values():
+            if draft is not last:  # the last batch may still be running
+                self.odd("open-call", draft.where, "a call that was never answered")
+
+    def _check_surrogates(self) -> None:
+        for draft in self._drafts:
+            for text in _strings(draft.parts):
+                if not text.isascii():
+                    for _ in _LONE_SURROGATE.finditer(text):
+                        note = "half of a surrogate pair, which is no character; kept as it is"
+                        self.odd("lone-surrogate", draft.where, note)
+
+
+def _strings(parts: Sequence[Part]) -> Iterable[str]:
+    for part in parts:
+        if isinstance(part, Text | Reasoning):
+            yield part.text
+        elif isinstance(part, ToolCall):
+            yield part.arguments
+        elif isinstance(part, File):
+            yield part.text
+        elif isinstance(part, Opaque):
+            yield part.json
+        elif isinstance(part, ToolResult):
+            yield from _strings(part.content)
+
+
+def _told(kind: str, note: str, places: list[str]) -> Oddity:
+    distinct = list(dict.fromkeys(places))
+    where = ", ".join(distinct[:_PLACES])
+    if len(distinct) > _PLACES:
+        where += f" and {len(distinct) - _PLACES} more"
+    return Oddity(kind, where, note if len(places) == 1 else f"{note} ({len(places)} times)")

@@ -1,0 +1,99 @@
+"""JSON values without surprises: lenient parsing, narrowing by type, compact printing."""
+
+from __future__ import annotations
+
+import json
+from typing import TypeAlias, cast
+
+__all__ = [
+    "JsonObject",
+    "a_type",
+    "as_list",
+    "as_object",
+    "as_text",
+    "compact",
+    "parse",
+    "parse_at",
+    "quoted",
+    "type_name",
+]
+
+JsonObject: TypeAlias = dict[str, object]
+
+_INT_DIGITS = 4000  # Python refuses to convert more than 4300 digits
+
+
+def _parse_int(digits: str) -> int | str:
+    """An integer, or its digits where Python would refuse to print it again."""
+    return int(digits) if len(digits) <= _INT_DIGITS else digits
+
+
+# Not strict: a raw tab or newline inside a string is a writer's slip, not a reason to lose the text.
+_DECODER = json.JSONDecoder(strict=False)
+_SLOW_DECODER = json.JSONDecoder(strict=False, parse_int=_parse_int)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
+
+
+def parse(text: str) -> object:
+    """The value that `text` holds. Raises `json.JSONDecodeError` or `RecursionError`, nothing else."""
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # an integer too long for int()
+        return _SLOW_DECODER.decode(text)
+
+
+def parse_at(text: str, start: int) -> tuple[object, int]:
+    """The value that starts at `start`, and where it ends. Raises as `parse` does."""
+    try:
+        return _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        return _SLOW_DECODER.raw_decode(text, start)
+
+
+def compact(value: object) -> str:
+    """`value` as JSON without spaces, every character as itself."""
+    return _ENCODER.encode(value)
+
+
+def quoted(value: object, limit: int = 60) -> str:
+    """`value` as short ASCII JSON for a sentence to a person: one line, no lone surrogates."""
+    text = json.dumps(value if isinstance(value, str) else compact(value))
+    return text if len(text) <= limit else text[: limit - 4] + '..."'
+
+
+def as_object(value: object) -> JsonObject | None:
+    """`value` if it is a JSON object, else None."""
+    return cast(JsonObject, value) if isinstance(value, dict) else None
+
+
+def as_list(value: object) -> list[object] | None:
+    """`value` if it is a JSON array, else None."""
+    return cast("list[object]", value) if isinstance(value, list) else None
+
+
+def as_text(value: object) -> str:
+    """A string as it is, null as "", anything else as its compact JSON."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else compact(value)
+
+
+def a_type(value: object) -> str:
+    """The type of `value` with its article, for a sentence."""
+    name = type_name(value)
+    return f"an {name}" if name[0] in "ao" else name if name == "null" else f"a {name}"
+
+
+def type_name(value: object) -> str:
+    """What JSON calls the type of `value`."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    return {"str": "string", "list": "array"}.get(type(value).__name__, "object")
