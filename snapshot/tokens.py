@@ -1,0 +1,30 @@
+"""What a text would cost as text: an estimate, by measured ratios, for comparison with pages."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING
+
+from snapshot.typeset.pagetext import code_points
+
+if TYPE_CHECKING:
+    from snapshot.layout import Reader
+
+__all__ = ["text_tokens"]
+
+# Tokens per character outside ASCII, by the highest code point of the class: accented Latin, Greek,
+# Cyrillic, Hebrew and Arabic; everything else in the basic plane, most of it CJK; the planes above, most
+# of it emoji. Orders of magnitude of byte-pair vocabularies (o200k: .68 a character on mixed CJK).
+_FOREIGN = ((0x7FF, 0.5), (0xFFFF, 0.7), (0x10FFFF, 2.0))
+
+
+def text_tokens(text: str, reader: Reader) -> int:
+    """Estimated input tokens of `text` for `reader`; its ratio for ASCII is in the layout file."""
+    codes = code_points(text)
+    counted = int((codes < 0x80).sum())
+    tokens = counted / reader.chars_per_token
+    for highest, each in _FOREIGN:
+        below = int((codes <= highest).sum())
+        tokens += (below - counted) * each
+        counted = below
+    return ceil(tokens)
