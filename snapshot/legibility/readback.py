@@ -1,0 +1,142 @@
+"""Reading a page back by exact template matching: the proof that a page says what its source says.
+
+From the PNG and the layout alone: the image is opened with Pillow, cut into cells by the layout's grid, and
+each cell looked up among the atlas's glyphs. Nothing here shares code with the writer of the pixels, and
+nothing is guessed: a cell that equals no glyph to the last pixel is an error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from io import BytesIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snapshot.errors import PageError
+from snapshot.layout import Layout
+from snapshot.raster.atlas import Atlas
+from snapshot.typeset.pagetext import decode
+
+__all__ = ["PageReader", "ReadPage"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPage:
+    """What a page says.
+
+    Attributes:
+        page_text: the characters and marks in its cells, without filling.
+        text: the folded source text that they print.
+        marks: offsets in `text` of the source's own marks.
+        ended: whether the end mark stands on the page.
+    """
+
+    page_text: str
+    text: str
+    marks: tuple[int, ...]
+    ended: bool
+
+
+class PageReader:
+    """Reads pages of one layout, set with the glyphs of `atlas`."""
+
+    def __init__(self, layout: Layout, atlas: Atlas) -> None:
+        self._layout = layout
+        self._atlas = atlas
+        codes = atlas.codes
+        right = np.flatnonzero(codes < 0)
+        narrow = np.setdiff1d(np.arange(codes.size), np.concatenate((right, right - 1)))
+        ink = atlas.ink.reshape(codes.size, -1)
+        self._narrow = _Templates(ink[narrow], narrow)
+        self._wide = _Templates(np.concatenate((ink[right - 1], ink[right]), axis=1), right - 1)
+
+    def read(self, png: bytes) -> ReadPage:
+        """Read one page.
+
+        Raises:
+            PageError: not an image of the layout's width and grey levels, or a cell that is no glyph; the
+                message names the first by row and column, from 1.
+        """
+        glyphs = self._glyphs(self._ink(png))
+        flat = glyphs.reshape(-1)
+        ends = np.flatnonzero(flat == self._atlas.end)
+        ended = ends.size > 0
+        if ended:
+            flat = flat[: ends[0]]
+        codes = self._atlas.codes[flat[flat != self._atlas.pad]]
+        page_text = codes[codes >= 0].astype("<u4").tobytes().decode("utf-32-le")
+        text, marks = decode(page_text)
+        return ReadPage(page_text, text, marks, ended)
+
+    def _ink(self, png: bytes) -> NDArray[np.uint8]:
+        """The image as ink levels."""
+        from PIL import Image, UnidentifiedImageError
+
+        try:
+            with Image.open(BytesIO(png), formats=["PNG"]) as image:
+                grey = np.asarray(image.convert("L"))
+        except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+            raise PageError(f"not a PNG image that can be opened: {error}") from error
+        if grey.shape[1] != self._layout.width:
+            wanted = f"pages of {self._layout.name} are {self._layout.width}"
+            raise PageError(f"the image is {grey.shape[1]} pixels wide, {wanted}")
+        step = 255 // (self._atlas.face.levels - 1)
+        if (grey % step).any():
+            raise PageError(
+                "the image has grey levels that no page has: it was resampled or is not one of ours"
+            )
+        return ((255 - grey) // step).astype(np.uint8)
+
+    def _glyphs(self, ink: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Glyph number of each cell, shape (rows, columns)."""
+        width, height = self._layout.cell
+        columns = self._layout.columns
+        rows = ink.shape[0] // height
+        grid = ink[: rows * height, : columns * width].reshape(rows, height, columns, width)
+        cells = np.ascontiguousarray(grid.swapaxes(1, 2)).reshape(rows * columns, height * width)
+        glyphs = self._narrow.match(cells)
+        # What is no narrow glyph is half of a wide one: halves come in pairs, and rows have whole pairs.
+        halves = np.flatnonzero(glyphs < 0)
+        if halves.size:
+            lefts, rights = halves[: halves.size - halves.size % 2].reshape(-1, 2).T
+            pairs = np.full(lefts.size, -1)
+            side_by_side = (rights == lefts + 1) & (rights % columns > 0)
+            matched = self._wide.match(np.concatenate((cells[lefts], cells[rights]), axis=1))
+            pairs[side_by_side] = matched[side_by_side]
+            glyphs[lefts], glyphs[rights] = pairs, np.where(pairs < 0, -1, pairs + 1)
+            wrong = np.flatnonzero(glyphs < 0)
+            if wrong.size:
+                row, column = divmod(int(wrong[0]), columns)
+                name = self._atlas.face.name
+                raise PageError(f"row {row + 1}, column {column + 1}: no glyph of {name} has these pixels")
+        return glyphs
+
+
+class _Templates:
+    """Glyphs to be found by their pixels: by fingerprint first, then compared pixel by pixel.
+
+    Args:
+        ink: uint8, shape (templates, pixels), no two alike.
+        names: the number that each is found as.
+    """
+
+    def __init__(self, ink: NDArray[np.uint8], names: NDArray[np.int64]) -> None:
+        self._weights = np.random.default_rng(0).integers(1, 1 << 63, ink.shape[1], dtype=np.uint64)
+        prints = self._fingerprints(ink)
+        order = np.argsort(prints, kind="stable")
+        self._ink, self._names, self._prints = ink[order], names[order], prints[order]
+
+    def _fingerprints(self, ink: NDArray[np.uint8]) -> NDArray[np.uint64]:
+        # A sum modulo 2^64; rows at a time, so that no array of 64-bit pixels is as large as all cells.
+        prints = np.empty(len(ink), np.uint64)
+        for at in range(0, len(ink), 1 << 14):
+            prints[at : at + (1 << 14)] = ink[at : at + (1 << 14)].astype(np.uint64) @ self._weights
+        return prints
+
+    def match(self, cells: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """The name of the template that each cell equals, -1 where none does."""
+        if not self._prints.size:
+            return np.full(len(cells), -1)
+        at = np.searchsorted(self._prints, self._fingerprints(cells)).clip(max=self._prints.size - 1)
+        return np.where((self._ink[at] == cells).all(axis=1), self._names[at], -1)

@@ -1,0 +1,157 @@
+"""Source text and a layout → pages: the one way in to rendering."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+
+from snapshot.layout import Layout, layout_for
+from snapshot.messages import Transcript
+from snapshot.raster.atlas import Atlas, atlas_for, helpers_for
+from snapshot.raster.blit import Blitter
+from snapshot.raster.face import Face, load_face, user_face
+from snapshot.raster.png import encode_png
+from snapshot.source import Source, source_of
+from snapshot.typeset.grid import Grid, set_pages
+from snapshot.typeset.pagetext import code_points
+
+__all__ = ["Page", "Setting", "render"]
+
+# Characters from which the compiled kernels pay for their loading: they save about 2 ms a page of 23,000
+# characters, and take about a second to load in a new process.
+_LARGE = 10_000_000
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page.
+
+    Attributes:
+        number: from 1.
+        png: the image, a greyscale PNG.
+        width, height: its size in pixels.
+        start, stop: half-open span of source text on it; the spans of all pages partition the source.
+        tokens: input tokens it is billed by the layout's reader.
+    """
+
+    number: int
+    png: bytes = field(repr=False)
+    width: int
+    height: int
+    start: int
+    stop: int
+    tokens: int
+
+    @property
+    def chars(self) -> int:
+        """Source characters on the page."""
+        return self.stop - self.start
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of the PNG, in hexadecimal."""
+        return sha256(self.png).hexdigest()
+
+
+class Setting:
+    """A layout with its face opened: what turns sources into pages, and pages into text again.
+
+    Args:
+        layout: page size, cell and face.
+        font: a font file to use before the layout's own face, at the same cell.
+
+    Raises:
+        FontError: a font is not installed, cannot be opened or does not fit.
+    """
+
+    def __init__(self, layout: Layout, *, font: str | Path | None = None) -> None:
+        self.layout = layout
+        face = load_face(layout.face)
+        self.face: Face = face if font is None else user_face(font, face)
+
+    def atlas(self, source: Source) -> Atlas:
+        """The glyphs that `source` needs."""
+        return atlas_for(self.face, helpers_for(self.face, code_points(source.text)))
+
+    def pages(self, source: Source, *, threads: int | None = None) -> Iterator[Page]:
+        """Render `source`, page after page; a few pages are in memory at a time.
+
+        Args:
+            source: what to render.
+            threads: how many pages are made at once; by default as many as there are processors. The
+                bytes do not depend on it.
+        """
+        atlas = self.atlas(source)
+        layout = self.layout
+        compiled = len(source.text) >= _LARGE
+        blitter = Blitter(atlas, layout.width, compiled=compiled)
+
+        def finish(number: int, grid: Grid) -> Page:
+            height = layout.page_height(grid.cells.shape[0])
+            png = encode_png(blitter.scanlines(grid.cells, height), layout.width, blitter.depth)
+            tokens = layout.billing.tokens(layout.width, height)
+            return Page(number, png, layout.width, height, grid.start, grid.stop, tokens)
+
+        grids = enumerate(set_pages(source, atlas, layout.columns, layout.rows, compiled=compiled), 1)
+        threads = threads or _processors()
+        if threads == 1 or len(source.text) <= 2 * layout.capacity:
+            for number, grid in grids:
+                yield finish(number, grid)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            waiting: deque[Future[Page]] = deque()
+            try:
+                for number, grid in grids:
+                    waiting.append(pool.submit(finish, number, grid))
+                    if len(waiting) > 2 * threads:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+
+def _processors() -> int:
+    """Processors that this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def render(
+    source: str | Transcript | Source,
+    *,
+    model: str | None = None,
+    layout: str | Layout | None = None,
+    font: str | Path | None = None,
+    reasoning: bool = True,
+    threads: int | None = None,
+) -> Iterator[Page]:
+    """Render a text or a transcript as pages for a model.
+
+    Args:
+        source: a text, taken as it is; a transcript; or source text made before.
+        model: id of the model that will look at the pages, by any route.
+        layout: a layout, or the name of one, in place of the model's own.
+        font: a font file to use before the layout's own face.
+        reasoning: include what the model thought, where `source` is a transcript.
+        threads: how many pages are made at once; the bytes do not depend on it.
+
+    Raises:
+        LayoutError: the model or layout is not known, or the model cannot see images.
+        FontError: a font is missing or does not fit.
+    """
+    if isinstance(source, Transcript):
+        source = source_of(source, reasoning=reasoning)
+    elif isinstance(source, str):
+        source = Source(source)
+    chosen = layout if isinstance(layout, Layout) else layout_for(model, name=layout)
+    return Setting(chosen, font=font).pages(source, threads=threads)

@@ -1,0 +1,177 @@
+"""The promises of rendering, as properties: conserved, readable back, unresized, deterministic, stable."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import snapshot
+from snapshot.layout import layout_for
+from snapshot.pages import Page, Setting
+from snapshot.source import Source, source_of
+from snapshot.typeset import marks
+from snapshot.typeset.fold import fold
+from snapshot.typeset.grid import set_pages
+from tests.conftest import LAYOUTS, REAL, read_back, small
+
+# Any text, with what breaks text more often than chance would have it.
+TROUBLE = [
+    " ", "  ", "     ", "\n", "\r\n", "\r", "\t", "\0", "\x7f", "\x85", "\x9b31m", "\x1b[0m", "\x1b]0;t\x07",
+    "\x1b]8;;", "\x1bP+q\x1b\\", "\ud83d", "\udc00", "e\u0301", "\u0301", "\u200d", "\ufe0f", "\u200b", "\u202e",
+    "👩‍👩‍👧‍👦", "🇵🇹", "👍🏽", "1️⃣", "漢", "。", "「", "ﾊﾟ", "한", "नमस्ते", "สำ", "А", "Α", "\ue000", "\ue001", "\ufffd",
+    *marks.PAGE_MARKS, "⟦1F680⟧", "❶❷", "word", "0O", "l1I|",
+]  # fmt: skip
+texts = st.lists(st.one_of(st.sampled_from(TROUBLE), st.text(st.characters(), max_size=8)), max_size=120).map(
+    "".join
+)
+layouts = st.builds(small, st.integers(20, 200), st.integers(1, 12), st.sampled_from(LAYOUTS))
+
+
+def spans_partition(pages: list[Page], source: Source) -> None:
+    assert [page.start for page in pages[:1]] == [0][: len(pages)]
+    assert all(one.stop == other.start for one, other in pairwise(pages))
+    assert (pages[-1].stop if pages else 0) == len(source.text)
+
+
+def says_its_source(setting: Setting, source: Source, pages: list[Page]) -> None:
+    """Each page decodes, from its pixels, to its span of the source but for the folds."""
+    spans_partition(pages, source)
+    read = read_back(setting, source, pages)
+    for page, said in zip(pages, read, strict=True):
+        assert said.text == fold(source.text[page.start : page.stop]).text
+    # A page ends with the end mark or is full; only the last one can have the mark.
+    assert not any(said.ended for said in read[:-1])
+
+
+@given(texts, layouts)
+def test_pages_conserve_and_read_back(text, layout):
+    source = Source(text)
+    setting = Setting(layout)
+    says_its_source(setting, source, list(setting.pages(source)))
+
+
+@given(texts, st.integers(20, 120))
+def test_units_are_not_torn(text, columns):
+    """No wide glyph and no grapheme cluster that fits a row goes over the end of a row."""
+    source = Source(text)
+    setting = Setting(small(columns, 5))
+    atlas = setting.atlas(source)
+    for grid in set_pages(source, atlas, columns, 5):
+        lefts = np.isin(grid.cells, np.flatnonzero(atlas.codes < 0) - 1)
+        assert not lefts[:, -1].any()
+        opened = 0
+        for cell in atlas.codes[grid.cells[:, :]].tolist():
+            row = [chr(code) for code in cell if code >= 0]
+            opened = row.count(marks.OPEN) - row.count(marks.CLOSE)
+            assert opened == 0
+
+
+@given(texts)
+def test_rendering_what_was_read_changes_nothing(text):
+    """Escaping is stable, and only source text is ever needed: never pixels, never page text."""
+    setting = Setting(small(60, 6))
+    source = Source(text)
+    pages = list(setting.pages(source))
+    again = Source("".join(said.text for said in read_back(setting, source, pages)))
+    repeated = [page.png for page in setting.pages(again)]
+    # What folds away altogether leaves one page with nothing but the end mark.
+    assert repeated == [page.png for page in pages] or (not repeated and not again.text)
+
+
+@given(texts, texts, layouts)
+def test_growing_text_keeps_full_pages(before, more, layout):
+    """The middle grows by whole entries, and an entry ends with a newline."""
+    setting = Setting(layout)
+    old = list(setting.pages(Source(before + "\n")))
+    new = list(setting.pages(Source(before + "\n" + more)))
+    for one, other in zip(old[:-1], new, strict=False):
+        assert (one.png, one.start, one.stop) == (other.png, other.start, other.stop)
+    assert len(new) >= len(old)
+
+
+@given(texts.filter(bool), st.sampled_from(LAYOUTS))
+def test_bytes_do_not_depend_on_threads(text, name):
+    source = Source(text * 40)
+    setting = Setting(small(40, 4, name))
+    single = [page.png for page in setting.pages(source, threads=1)]
+    assert single == [page.png for page in setting.pages(source, threads=3)]
+    assert single == [page.png for page in Setting(small(40, 4, name)).pages(source)]
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_no_page_of_a_layout_is_resized(name):
+    """At the full size and at the size of every number of rows; and no dearer than a full page."""
+    layout = layout_for(name=name)
+    for rows in range(1, layout.rows + 1):
+        height = layout.page_height(rows)
+        assert layout.billing.preprocess(layout.width, height) == (layout.width, height)
+        assert layout.billing.tokens(layout.width, height) <= layout.tokens
+        assert height >= rows * layout.cell[1]
+        aspect = layout.reader.limits.get("max_aspect", layout.width)
+        assert layout.width <= aspect * height
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_last_page_is_no_higher_than_it_must_be(name):
+    layout = layout_for(name=name)
+    source = Source("x" * (layout.capacity + layout.columns * 40 + 7))
+    *_, last = Setting(layout).pages(source)
+    if layout.billing.flat:
+        assert last.height == layout.height
+    else:
+        assert last.height == max(
+            41 * layout.cell[1], -(-layout.width // layout.reader.limits.get("max_aspect", 10**6))
+        )
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("file", REAL)
+def test_real_transcripts_read_back(real: Path, file, name):
+    source = source_of(snapshot.load(real / file))
+    setting = Setting(layout_for(name=name))
+    pages = list(setting.pages(source))
+    says_its_source(setting, source, pages)
+    said = "".join(page.text for page in read_back(setting, source, pages))
+    assert said == fold(source.text).text
+    assert len(source.marks) > 100
+
+
+@pytest.mark.parametrize("file", REAL)
+def test_real_transcripts_keep_their_full_pages(real: Path, file):
+    """Rendered after every tenth message, no full page ever changes."""
+    transcript = snapshot.load(real / file)
+    setting = Setting(layout_for("claude-opus-4-8"))
+    former: list[bytes] = []
+    for count in range(10, len(transcript.messages) + 10, 10):
+        part = replace(transcript, messages=transcript.messages[:count])
+        pages = [page.png for page in setting.pages(source_of(part))]
+        assert pages[: len(former)] == former
+        former = pages[:-1]
+
+
+def test_nothing_is_no_page():
+    assert list(snapshot.render("", model="claude-opus-4-8")) == []
+
+
+def test_what_folds_away_has_a_page_all_the_same():
+    (page,) = snapshot.render("\x1b[31m\x1b[0m", model="claude-opus-4-8")
+    assert (page.start, page.stop) == (0, 9)
+
+
+@pytest.mark.parametrize("extra", [-1, 0, 1])
+def test_end_mark_at_the_edge_of_a_page(extra):
+    """A text that fills its page to the last cell has no room for the mark and needs none."""
+    layout = small(30, 4)
+    setting = Setting(layout)
+    source = Source("a" * (layout.capacity + extra))
+    pages = list(setting.pages(source))
+    read = read_back(setting, source, pages)
+    assert "".join(said.text for said in read) == source.text
+    assert len(pages) == (2 if extra == 1 else 1)
+    assert read[-1].ended == (extra != 0)
