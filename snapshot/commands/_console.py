@@ -1,0 +1,66 @@
+"""What all commands share: exit codes, lines for people, JSON for scripts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from snapshot.errors import SnapshotError, TranscriptError
+
+if TYPE_CHECKING:
+    from snapshot.messages import Transcript
+
+__all__ = ["DONE", "FAILED", "UNUSABLE", "Commands", "load", "note_oddities", "positive", "print_json", "say"]
+
+DONE, FAILED, UNUSABLE = 0, 1, 2
+"""Exit codes: done; a check failed; bad usage or input that cannot be read."""
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+else:
+    Commands = Any
+
+_NOTES_SHOWN = 5
+
+
+def say(line: str) -> None:
+    """One line for a person, on stderr, whatever its encoding can hold."""
+    encoding = sys.stderr.encoding or "utf-8"
+    print(line.encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """One object on standard output; in ASCII, which is valid in any encoding."""
+    print(json.dumps(value, indent=1))
+
+
+def positive(text: str) -> int:
+    """Argument type: a whole number from 1."""
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
+def load(session: str, wanted: str | None) -> Transcript:
+    """The transcript of a file, or of standard input for `-`."""
+    from snapshot.transcripts import load as load_transcript
+
+    if session != "-":
+        return load_transcript(session, format=wanted)
+    if sys.stdin is None or sys.stdin.isatty():
+        raise SnapshotError("standard input is a terminal: name a file, or send one with `< FILE`")
+    try:
+        return load_transcript(sys.stdin.buffer.read(), format=wanted)
+    except TranscriptError as error:
+        raise TranscriptError(error.what, path="standard input", line=error.line, byte=error.byte) from error
+
+
+def note_oddities(transcript: Transcript) -> None:
+    """Say what the reader found wrong, a line each, the first few of them."""
+    for oddity in transcript.oddities[:_NOTES_SHOWN]:
+        say(f"note: {oddity.where}: {oddity.note}")
+    if len(transcript.oddities) > _NOTES_SHOWN:
+        say(f"note: and {len(transcript.oddities) - _NOTES_SHOWN} more of this kind")

@@ -1,0 +1,83 @@
+"""`snapshot layouts`: what is known of models as readers of pages."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from snapshot.commands._console import DONE, Commands, print_json
+from snapshot.errors import LayoutError
+
+if TYPE_CHECKING:
+    from snapshot.layout import Layout
+
+__all__ = ["add"]
+
+
+def add(commands: Commands) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser(
+        "layouts",
+        help="what is known of a model as a reader of pages",
+        description="Lists the layouts, or shows what is known of one: page, cell, price, limits, sources.",
+        epilog="example: snapshot layouts anthropic/claude-opus-4.8",
+    )
+    parser.add_argument("model", metavar="MODEL", nargs="?", help="a model id, or the name of a layout")
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from snapshot.layout import layout_for, readers
+
+    if arguments.model is None:
+        names = [
+            name if key == "default" else f"{name}/{key}"
+            for name, reader in ((reader.name, reader) for reader in readers())
+            for key in reader.layouts
+        ]
+        layouts = [layout_for(name=name) for name in names]
+    else:
+        try:
+            layouts = [layout_for(name=arguments.model)]
+        except LayoutError:
+            layouts = [layout_for(arguments.model)]
+    if arguments.json:
+        print_json({"schema": "snapshot-pages/layouts/1", "layouts": [_described(item) for item in layouts]})
+    elif arguments.model is None:
+        print(f"{'layout':<22}{'page':>12}{'cell':>7}{'chars':>8}{'tokens':>8}{'per token':>11}  reader")
+        for item in layouts:
+            size, cell = f"{item.width}x{item.height}", f"{item.cell[0]}x{item.cell[1]}"
+            ratio = f"{item.capacity / item.tokens:.2f}"
+            print(
+                f"{item.name:<22}{size:>12}{cell:>7}{item.capacity:>8,}{item.tokens:>8,}{ratio:>11}  "
+                f"{item.reader.title}"
+            )
+    else:
+        print("\n\n".join(str(item) for item in layouts))
+    return DONE
+
+
+def _described(layout: Layout) -> dict[str, Any]:
+    reader = layout.reader
+    return {
+        "name": layout.name,
+        "reader": reader.title,
+        "provider": reader.provider,
+        "models": list(reader.models),
+        "face": layout.face,
+        "width": layout.width,
+        "height": layout.height,
+        "cell": list(layout.cell),
+        "columns": layout.columns,
+        "rows": layout.rows,
+        "chars_per_page": layout.capacity,
+        "tokens_per_page": layout.tokens,
+        "flat_rate": layout.billing.flat,
+        "text_chars_per_token": reader.chars_per_token,
+        "detail": reader.detail or None,
+        "limits": dict(reader.limits),
+        "evidence": list(reader.evidence),
+        "sources": list(reader.sources),
+        "as_of": reader.as_of.isoformat(),
+    }

@@ -1,0 +1,114 @@
+"""`snapshot render`: a transcript or text as PNG pages with a manifest."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from snapshot.commands._console import DONE, Commands, load, note_oddities, positive, print_json, say
+from snapshot.errors import SnapshotError
+
+__all__ = ["DEFAULT_MODEL", "add"]
+
+DEFAULT_MODEL = "claude-opus-4-8"
+"""The reader of a transcript that names no model."""
+
+_SUFFIXES = (".jsonl", ".json", ".md", ".txt", ".log")
+
+
+def add(commands: Commands) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser(
+        "render",
+        help="a transcript or text as PNG pages with a manifest",
+        description="Renders a transcript (or any text) as pages: PNG files and manifest.json in a folder.",
+        epilog="examples: snapshot render session.jsonl -m gpt-5.6-sol -o pages; "
+        "snapshot render - -m gemini-3-pro < notes.md",
+    )
+    parser.add_argument("session", metavar="SESSION", help="a transcript or text file; - is standard input")
+    parser.add_argument("-m", "--model", help="model that will look at the pages (default: the transcript's)")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", type=Path, help="folder of the pages (SESSION.pages)"
+    )
+    parser.add_argument("--layout", metavar="NAME", help="a layout in place of the model's own, see layouts")
+    parser.add_argument("--font", metavar="FILE", help="a font file to use before the layout's own face")
+    parser.add_argument("--format", metavar="NAME", help="insist on a transcript format")
+    parser.add_argument("--no-reasoning", action="store_true", help="leave out what the model thought")
+    parser.add_argument("--threads", metavar="N", type=positive, help="pages made at once (all processors)")
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from snapshot import folder
+    from snapshot.layout import layout_for
+    from snapshot.pages import Setting
+    from snapshot.source import source_of
+
+    transcript = load(arguments.session, arguments.format)
+    model = arguments.model or transcript.model or DEFAULT_MODEL
+    layout = layout_for(model, name=arguments.layout)
+    source = source_of(transcript, reasoning=not arguments.no_reasoning)
+    if not source.text:
+        raise SnapshotError(f"{arguments.session}: nothing in it to render")
+    output = arguments.output or _default_output(arguments.session)
+    setting = Setting(layout, font=arguments.font)
+    manifest = folder.write(
+        output, source, setting, model=model, threads=arguments.threads, progress=_progress()
+    )
+    note_oddities(transcript)
+    _note_code_points(manifest, setting.face.missing)
+    if arguments.json:
+        print_json({**manifest, "folder": str(output)})
+    else:
+        print(_summary(manifest, model, output))
+    return DONE
+
+
+def _default_output(session: str) -> Path:
+    if session == "-":
+        return Path("snapshot.pages")
+    path = Path(session)
+    return Path(f"{path.stem if path.suffix in _SUFFIXES else path.name}.pages")
+
+
+def _progress() -> Callable[[int, int], None] | None:
+    """A callback that keeps one line on stderr up to date; None where nobody looks."""
+    if not sys.stderr.isatty():
+        return None
+
+    def show(done: int, total: int) -> None:
+        end = "\r\x1b[K" if done >= total else "\r"
+        sys.stderr.write(f"\rrendering {done * 100 // total:3d} %" + end)
+        sys.stderr.flush()
+
+    return show
+
+
+def _note_code_points(manifest: dict[str, Any], missing: tuple[tuple[str, str], ...]) -> None:
+    """Say once which scripts an extra would draw, instead of printing their code points."""
+    extras = dict(missing)
+    counts = manifest["source"]["code_points"]
+    for extra in sorted({extras[script] for script in counts if script in extras}):
+        scripts = [script for script in counts if extras.get(script) == extra]
+        total = sum(counts[script] for script in scripts)
+        say(
+            f"note: {total:,} characters ({', '.join(scripts)}) are printed as code points; "
+            f"pip install 'snapshot-pages[{extra}]' brings a face that draws them"
+        )
+
+
+def _summary(manifest: dict[str, Any], model: str, output: Path) -> str:
+    totals, chars = manifest["totals"], manifest["source"]["chars"]
+    pages, tokens, text_tokens = totals["pages"], totals["tokens"], totals["text_tokens"]
+    line = (
+        f"{output}: {pages} page{'s' * (pages != 1)} for {model}, {chars:,} characters in {tokens:,} tokens; "
+    )
+    if tokens < text_tokens:
+        line += f"as text about {text_tokens:,}, so {100 - 100 * tokens // text_tokens} % saved"
+    else:
+        line += f"as text only about {text_tokens:,}: send the text"
+    return f"{line}. Check: snapshot read {output} --check"
