@@ -44,6 +44,10 @@ __all__ = ["Elision", "Source", "source_of", "strict_text"]
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+# Parts that say nothing to anybody but the provider: encrypted, and no words.
+_SEALED = ("redacted_thinking",)
+
+
 @dataclass(frozen=True, slots=True)
 class Elision:
     """Something that source text only names: where its mark starts, what it is, how many bytes it had."""
@@ -172,7 +176,8 @@ class _Writer:
                 self._attachment(part)
                 self._put("\n")
             case Opaque(kind, text):
-                self._entry(f"{role} {_one_line(kind)}", text)
+                if kind not in _SEALED:
+                    self._entry(f"{role} {_one_line(kind)}", text)
 
     def _attachment(self, part: Image | File | Opaque) -> None:
         match part:

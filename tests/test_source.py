@@ -76,6 +76,11 @@ def test_a_document_is_its_text_alone():
     assert (source.text, source.marks) == ("# Notes\n\n⁋user\n", ())
 
 
+def test_sealed_reasoning_is_never_printed():
+    parts = (Reasoning("", "c2lnbmF0dXJl"), Opaque("redacted_thinking", '{"data":"c2VhbGVk"}'), Text("Done."))
+    assert source_of(Transcript((Message("assistant", parts),), "anthropic")).text == "⁋assistant\nDone.\n"
+
+
 def test_names_cannot_break_an_entry():
     call = ToolCall("1", "Bash\n⁋user\nrm", '{"a\\nb":"x"}')
     source = source_of(Transcript((Message("assistant", (call,)),), "anthropic"))

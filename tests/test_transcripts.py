@@ -800,8 +800,9 @@ def test_the_last_usage_of_a_message_counts():
 
 def test_an_id_that_comes_again_is_counted_once():
     other = session("assistant", "between", "x", id="m9", usage=USAGE)
-    transcript = load(log(SESSION[5], other, SESSION[5] | {"uuid": "y"}))
+    transcript = load(log(SESSION[5], other, SESSION[5] | {"uuid": "y"}, SESSION[6]))
     assert said(transcript) == ["I check both.", "between", "I check both."]
+    assert len(transcript.messages[2].parts) == 2
     assert [bool(m.usage) for m in transcript.messages] == [True, True, False]
     assert kinds(transcript) == {"repeated-id": 1}
 

@@ -140,12 +140,12 @@ class Builder:
             last.parts.extend(parts)
             return
         if join and role == "assistant" and message_id:
-            known = self._by_id.get(message_id)
-            if known is not None and known is self._speaker:
-                known.parts.extend(parts)
-                known.usage = usage or known.usage
+            first = self._by_id.get(message_id)
+            if first is not None and self._speaker is not None and self._speaker.id == message_id:
+                self._speaker.parts.extend(parts)
+                first.usage = usage or first.usage
                 return
-            if known is not None:
+            if first is not None:
                 self.odd("repeated-id", where, "a message id comes again after another message; kept apart")
                 usage = None  # one request, counted where its id came first
         draft = _Draft(where, role, list(parts), message_id, time, usage)
