@@ -6,6 +6,7 @@ A layout file holds one provider. Its keys:
 * `[[readers]]`: one for each kind of model that is billed and sees alike
     * `name`, `title`; `models`: ids as `model_key` writes them, `*` at the end stands for anything
     * `vision` (true if absent); `detail`: the image detail that requests must ask for, if any
+    * `window`: context window in tokens; `max_output`: the longest answer in tokens; absent where not known
     * `billing`: a rule of `snapshot.billing` with its parameters
     * `chars_per_token`: `value` and `basis`, for ASCII text
     * `limits`: what the provider refuses; `evidence`: what is known of legible cells
@@ -28,11 +29,11 @@ from snapshot.billing import BillingRule, rule_from
 from snapshot.errors import LayoutError
 from snapshot.resources import locate
 
-__all__ = ["Layout", "PageShape", "Reader", "layout_for", "model_key", "readers"]
+__all__ = ["Layout", "PageShape", "Reader", "layout_for", "model_key", "reader_for", "readers"]
 
 _READER_KEYS = {
-    "name", "title", "models", "vision", "detail", "billing", "chars_per_token", "limits", "evidence",
-    "layouts",
+    "name", "title", "models", "vision", "detail", "billing", "chars_per_token", "window", "max_output",
+    "limits", "evidence", "layouts",
 }  # fmt: skip
 _FEWEST_COLUMNS = 20
 
@@ -51,7 +52,8 @@ class Reader:
     """A kind of model as a reader of pages; the fields are those of the layout file.
 
     `chars_per_token` is for ASCII text, `basis` says where it comes from. `billing` is None for a
-    reader without vision.
+    reader without vision. `window` is the context window in tokens, `max_output` the most that one answer
+    may have; 0 where it is not known.
     """
 
     name: str
@@ -64,6 +66,8 @@ class Reader:
     basis: str
     as_of: date
     detail: str = ""
+    window: int = 0
+    max_output: int = 0
     limits: Mapping[str, int] = field(default_factory=dict)
     layouts: Mapping[str, PageShape] = field(default_factory=dict)
     evidence: tuple[str, ...] = ()
@@ -174,7 +178,7 @@ def layout_for(model: str | None = None, *, name: str | None = None) -> Layout:
         return _named(name)
     if model is None:
         raise LayoutError("which reader? name a model or a layout; `snapshot layouts` lists them")
-    reader = _reader_of(model)
+    reader = reader_for(model)
     if not reader.vision:
         raise LayoutError(
             f"{model} ({reader.title}) cannot see images; name a layout with --layout to render all the same"
@@ -195,7 +199,12 @@ def model_key(model: str) -> str:
     return re.sub(r"(?:-v\d+|-latest|-default|-\d{8}|-\d{4}-\d{2}-\d{2})+$", "", key)
 
 
-def _reader_of(model: str) -> Reader:
+def reader_for(model: str) -> Reader:
+    """What is known of a model, with vision or without.
+
+    Raises:
+        LayoutError: nothing is.
+    """
     key = model_key(model)
     best: tuple[int, Reader] | None = None
     for reader in readers():
@@ -272,6 +281,8 @@ def _reader(table: Mapping[str, Any], entry: Mapping[str, Any], where: str) -> R
         basis=entry["chars_per_token"]["basis"],
         as_of=table["as_of"],
         detail=entry.get("detail", ""),
+        window=int(entry.get("window", 0)),
+        max_output=int(entry.get("max_output", 0)),
         limits=dict(entry.get("limits", {})),
         layouts={
             name: PageShape(shape["face"], shape["width"], shape["height"])
