@@ -29,7 +29,7 @@ from snapshot.billing import BillingRule, rule_from
 from snapshot.errors import LayoutError
 from snapshot.resources import locate
 
-__all__ = ["Layout", "PageShape", "Reader", "layout_for", "model_key", "readers"]
+__all__ = ["Layout", "PageShape", "Reader", "layout_for", "model_key", "reader_for", "readers"]
 
 _READER_KEYS = {
     "name", "title", "models", "vision", "detail", "billing", "chars_per_token", "window", "max_output",
@@ -178,7 +178,7 @@ def layout_for(model: str | None = None, *, name: str | None = None) -> Layout:
         return _named(name)
     if model is None:
         raise LayoutError("which reader? name a model or a layout; `snapshot layouts` lists them")
-    reader = _reader_of(model)
+    reader = reader_for(model)
     if not reader.vision:
         raise LayoutError(
             f"{model} ({reader.title}) cannot see images; name a layout with --layout to render all the same"
@@ -199,7 +199,12 @@ def model_key(model: str) -> str:
     return re.sub(r"(?:-v\d+|-latest|-default|-\d{8}|-\d{4}-\d{2}-\d{2})+$", "", key)
 
 
-def _reader_of(model: str) -> Reader:
+def reader_for(model: str) -> Reader:
+    """What is known of a model, with vision or without.
+
+    Raises:
+        LayoutError: nothing is.
+    """
     key = model_key(model)
     best: tuple[int, Reader] | None = None
     for reader in readers():

@@ -20,6 +20,8 @@ _FOREIGN = ((0x7FF, 0.5), (0xFFFF, 0.7), (0x10FFFF, 2.0))
 
 def text_tokens(text: str, reader: Reader) -> int:
     """Estimated input tokens of `text` for `reader`; its ratio for ASCII is in the layout file."""
+    if text.isascii():
+        return ceil(len(text) / reader.chars_per_token)
     codes = code_points(text)
     counted = int((codes < 0x80).sum())
     tokens = counted / reader.chars_per_token
