@@ -347,10 +347,10 @@ def _lighten(job: Job, goal: int, tail: int, rungs: list[Rung]) -> tuple[Message
             note = f"{lighter.count} old images"
             excess = images_over(job, lighter.messages)
             if excess > 0:
-                # Beyond the provider's limit not even the tail keeps them.
-                tail_too = ladder.drop_images(lighter.messages, job.head, len(messages), most=excess)
-                lighter = replace(tail_too, count=lighter.count + tail_too.count)
-                note = f"{lighter.count} images, {tail_too.count} of them in the tail"
+                # Beyond the provider's limit not even tail and head keep them.
+                more = ladder.drop_excess(lighter.messages, job.head, excess)
+                lighter = replace(more, count=lighter.count + more.count)
+                note = f"{lighter.count} images, {more.count} of them not old"
         freed = job.cost(messages) - job.cost(lighter.messages)
         if freed > 0 or images_over(job, messages) > 0:
             messages = lighter.messages

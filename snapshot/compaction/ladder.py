@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from snapshot.compaction.estimate import image_size
 from snapshot.messages import Image, Message, Part, Text, ToolCall, ToolResult
 
-__all__ = ["Lightened", "drop_images", "elide", "image_line"]
+__all__ = ["Lightened", "drop_excess", "drop_images", "elide", "image_line"]
 
 # Shorter results are not worth a mark.
 _BULKY = 400
@@ -95,6 +95,15 @@ def drop_images(messages: Sequence[Message], start: int, stop: int, *, most: int
         if tuple(parts) != messages[at].parts:
             out[at] = replace(messages[at], parts=tuple(parts), raw=())
     return Lightened(tuple(out), count)
+
+
+def drop_excess(messages: Sequence[Message], head: int, excess: int) -> Lightened:
+    """Replace `excess` images by a line: the oldest behind the head first, those of the head last."""
+    lighter = drop_images(messages, head, len(messages), most=excess)
+    if lighter.count == excess:
+        return lighter
+    rest = drop_images(lighter.messages, 0, head, most=excess - lighter.count)
+    return Lightened(rest.messages, lighter.count + rest.count)
 
 
 def image_line(image: Image, tool: str = "") -> str:

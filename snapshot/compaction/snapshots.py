@@ -66,10 +66,9 @@ class Snapshot:
             detail=job.reader.detail,
             reasoning=job.options.reasoning,
         )
-        head, tail = job.messages[: self.archive.head], job.messages[self.archive.boundary :]
-        if self.dropped:
-            tail = ladder.drop_images(tail, 0, len(tail), most=self.dropped).messages
-        return (*head, message, *tail)
+        head = self.archive.head
+        rest = _lighter((*job.messages[:head], *job.messages[self.archive.boundary :]), head, self.dropped)
+        return (*rest[:head], message, *rest[head:])
 
 
 def take_snapshot(job: Job, goal: int) -> tuple[Snapshot | None, str]:
@@ -124,7 +123,7 @@ def _at(job: Job, layout: Layout, cut: int, goal: int) -> tuple[Snapshot | None,
     frame = archive_message(
         (), (), (), left_out=0, facts="", focus=job.options.focus, detail="", reasoning=job.options.reasoning
     )
-    fixed = job.cost((*head, frame, *_lighter(tail, dropped))) + said
+    fixed = job.cost((frame, *_lighter((*head, *tail), job.head, dropped))) + said
     facts_budget = int(_FACTS * job.capacity.goal)
     pagination = paginate(
         source,
@@ -251,8 +250,8 @@ def image_parts(messages: Sequence[Message]) -> list[Image]:
     return found
 
 
-def _lighter(messages: tuple[Message, ...], dropped: int) -> tuple[Message, ...]:
-    return ladder.drop_images(messages, 0, len(messages), most=dropped).messages if dropped else messages
+def _lighter(messages: tuple[Message, ...], head: int, dropped: int) -> tuple[Message, ...]:
+    return ladder.drop_excess(messages, head, dropped).messages if dropped else messages
 
 
 def _words(messages: Sequence[Message]) -> list[str]:

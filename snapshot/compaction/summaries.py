@@ -74,5 +74,5 @@ def take_summary(job: Job, goal: int) -> Summarized | None:
     ]
     message = summary_message(text, said if job.options.summarize is not None else [])
     messages = (*job.messages[: job.head], message, *job.messages[cut:])
-    messages = ladder.drop_images(messages, job.head, len(messages), most=images_over(job, messages)).messages
+    messages = ladder.drop_excess(messages, job.head, images_over(job, messages)).messages
     return Summarized(messages, archive, job.cost(messages), note)
