@@ -25,6 +25,7 @@ from snapshot.layout import layout_for
 from snapshot.legibility.readback import PageReader, ReadPage
 from snapshot.pages import Page, Setting
 from snapshot.raster.atlas import atlas_for
+from snapshot.raster.compress import compressor_for
 from snapshot.source import Elision, Source, strict_text
 from snapshot.tokens import text_tokens
 from snapshot.typeset.fold import fold
@@ -57,6 +58,7 @@ def write(
     *,
     model: str | None = None,
     threads: int | None = None,
+    compress: str = "default",
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Render `source` into `folder`, replacing a former run whole; the manifest.
@@ -66,7 +68,7 @@ def write(
         source: what to render.
         setting: layout and face.
         model: id of the model, as the caller wrote it.
-        threads: see `Setting.pages`.
+        threads, compress: see `Setting.pages`.
         progress: called after each page with the source characters done and their total.
 
     Raises:
@@ -76,11 +78,11 @@ def write(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         entries = []
-        for page in setting.pages(source, threads=threads):
+        for page in setting.pages(source, threads=threads, compress=compress):
             entries.append(_store_page(folder, page))
             if progress is not None:
                 progress(page.stop, len(source.text))
-        manifest = _manifest(source, setting, model, entries)
+        manifest = _manifest(source, setting, model, compress, entries)
         _store(folder, manifest["source"]["file"], strict_text(source.text)[0].encode("utf-8"))
         _store(folder, MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n", replace=True)
         kept = {MANIFEST, manifest["source"]["file"], *(entry["file"] for entry in entries)}
@@ -256,7 +258,7 @@ def _store_page(folder: Path, page: Page) -> dict[str, Any]:
 
 
 def _manifest(
-    source: Source, setting: Setting, model: str | None, entries: list[dict[str, Any]]
+    source: Source, setting: Setting, model: str | None, compress: str, entries: list[dict[str, Any]]
 ) -> dict[str, Any]:
     layout, face, atlas = setting.layout, setting.face, setting.atlas(source)
     folded = fold(source.text)
@@ -266,6 +268,7 @@ def _manifest(
         "schema": SCHEMA,
         "version": snapshot.__version__,
         "model": model,
+        "compression": {"profile": compress, "library": compressor_for(compress).library},
         "layout": {
             "name": layout.name,
             "width": layout.width,

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from snapshot.layout import Layout, layout_for
 from snapshot.messages import Transcript
 from snapshot.raster.atlas import Atlas, atlas_for, helpers_for
 from snapshot.raster.blit import Blitter
+from snapshot.raster.compiled import can_compile, is_loaded
+from snapshot.raster.compress import compressor_for
 from snapshot.raster.face import Face, load_face, user_face
 from snapshot.raster.png import encode_png
 from snapshot.source import Source, source_of
 from snapshot.typeset.grid import Grid, set_pages
-from snapshot.typeset.pagetext import code_points
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 __all__ = ["Page", "Setting", "render"]
 
-# Characters from which the compiled kernels pay for their loading: they save about 2 ms a page of 23,000
-# characters, and take about a second to load in a new process.
+# Characters from which the compiled kernel pays for its loading.
 _LARGE = 10_000_000
 
 
@@ -78,45 +84,70 @@ class Setting:
 
     def atlas(self, source: Source) -> Atlas:
         """The glyphs that `source` needs."""
-        return atlas_for(self.face, helpers_for(self.face, code_points(source.text)))
+        return atlas_for(self.face, helpers_for(self.face, source.text))
 
-    def pages(self, source: Source, *, threads: int | None = None) -> Iterator[Page]:
+    def pages(
+        self,
+        source: Source,
+        *,
+        threads: int | None = None,
+        compress: str = "default",
+        compiled: bool | None = None,
+    ) -> Iterator[Page]:
         """Render `source`, page after page; a few pages are in memory at a time.
 
         Args:
             source: what to render.
             threads: how many pages are made at once; by default as many as there are processors. The
                 bytes do not depend on it.
+            compress: what files are squeezed for: "default", "fast" or "small".
+            compiled: use the numba kernel or not; by default where it pays. The bytes are the same.
+
+        Raises:
+            SnapshotError: `compress` is none of the three.
         """
+        compressor = compressor_for(compress)
+        if compiled is None:
+            compiled = is_loaded() or len(source.text) >= _LARGE
         atlas = self.atlas(source)
         layout = self.layout
-        compiled = len(source.text) >= _LARGE
-        blitter = Blitter(atlas, layout.width, compiled=compiled)
+        blitter = Blitter(atlas, layout.width, compiled=compiled and can_compile())
+        local = threading.local()
 
         def finish(number: int, grid: Grid) -> Page:
             height = layout.page_height(grid.cells.shape[0])
-            png = encode_png(blitter.scanlines(grid.cells, height), layout.width, blitter.depth)
+            if not hasattr(local, "scanlines"):
+                local.scanlines = np.empty((layout.height, 1 + blitter.row_bytes), np.uint8)
+            scanlines = blitter.scanlines(grid.cells, height, into=local.scanlines)
+            png = encode_png(scanlines, layout.width, blitter.depth, compressor)
             tokens = layout.billing.tokens(layout.width, height)
             return Page(number, png, layout.width, height, grid.start, grid.stop, tokens)
 
-        grids = enumerate(set_pages(source, atlas, layout.columns, layout.rows, compiled=compiled), 1)
+        grids = enumerate(set_pages(source, atlas, layout.columns, layout.rows), 1)
         threads = threads or _processors()
         if threads == 1 or len(source.text) <= 2 * layout.capacity:
+            return (finish(number, grid) for number, grid in grids)
+        return _in_order(finish, grids, threads)
+
+
+def _in_order(
+    finish: Callable[[int, Grid], Page], grids: Iterable[tuple[int, Grid]], threads: int
+) -> Iterator[Page]:
+    """The finished pages in their order, made in threads, a few ahead of the one that is asked for."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[Page]] = deque()
+        try:
             for number, grid in grids:
-                yield finish(number, grid)
-            return
-        with ThreadPoolExecutor(threads) as pool:
-            waiting: deque[Future[Page]] = deque()
-            try:
-                for number, grid in grids:
-                    waiting.append(pool.submit(finish, number, grid))
-                    if len(waiting) > 2 * threads:
-                        yield waiting.popleft().result()
-                while waiting:
+                waiting.append(pool.submit(finish, number, grid))
+                if len(waiting) > 2 * threads:
                     yield waiting.popleft().result()
-            finally:
-                for future in waiting:
-                    future.cancel()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 def _processors() -> int:
@@ -134,6 +165,7 @@ def render(
     font: str | Path | None = None,
     reasoning: bool = True,
     threads: int | None = None,
+    compress: str = "default",
 ) -> Iterator[Page]:
     """Render a text or a transcript as pages for a model.
 
@@ -144,6 +176,7 @@ def render(
         font: a font file to use before the layout's own face.
         reasoning: include what the model thought, where `source` is a transcript.
         threads: how many pages are made at once; the bytes do not depend on it.
+        compress: "default", "fast" (large files, soon done) or "small" (slow); the pixels are the same.
 
     Raises:
         LayoutError: the model or layout is not known, or the model cannot see images.
@@ -154,4 +187,4 @@ def render(
     elif isinstance(source, str):
         source = Source(source)
     chosen = layout if isinstance(layout, Layout) else layout_for(model, name=layout)
-    return Setting(chosen, font=font).pages(source, threads=threads)
+    return Setting(chosen, font=font).pages(source, threads=threads, compress=compress)

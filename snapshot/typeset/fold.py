@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Folded", "fold"]
+__all__ = ["Folded", "fold", "may_fold"]
 
 _CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 # A string ends at its terminator, and may hold no control before it: so a stray introducer in binary output
@@ -67,6 +67,11 @@ class Folded:
         """Offsets in `text` of source characters that were not folded away."""
         starts = self._breaks + self._shifts
         return offsets - self._shifts[np.searchsorted(starts, offsets, side="right") - 1]
+
+
+def may_fold(text: str, start: int, stop: int) -> bool:
+    """Whether anything between the two offsets could be folded: a control character stands there."""
+    return _SUSPECT.search(text, start, stop) is not None
 
 
 def fold(text: str) -> Folded:
