@@ -18,6 +18,8 @@ from snapshot.raster.atlas import Atlas
 __all__ = ["Blitter", "bit_depth"]
 
 _WORD = 64
+# Pixel rows of a glyph that NumPy sets at a time: few calls, and what is between them stays in the cache.
+_AT_ONCE = 4
 
 
 def bit_depth(levels: int) -> int:
@@ -60,6 +62,11 @@ class Blitter:
         strips[:, -1] = (1 << self._cell_bits) - 1
         return strips
 
+    @cached_property
+    def _columns(self) -> NDArray[np.uint64]:
+        """The same glyph by glyph."""
+        return np.ascontiguousarray(self._strips.T)
+
     def scanlines(
         self, cells: NDArray[np.int32], height: int, *, into: NDArray[np.uint8] | None = None
     ) -> NDArray[np.uint8]:
@@ -81,8 +88,7 @@ class Blitter:
         if self._compiled:
             from snapshot.raster.kernels import pack_rows
 
-            words = np.empty(self.row_bytes // 8 + 2, np.uint64)
-            pack_rows(cells.view(np.uint32), self._strips, self._cell_bits, words, text)
+            pack_rows(cells.view(np.uint32), self._columns, self._cell_bits, text)
         elif self._cell_bits <= _WORD:
             self._put_words(cells, text)
         else:
@@ -103,13 +109,15 @@ class Blitter:
         padded = np.full((rows, groups * group), self._strips.shape[1] - 1, np.intp)
         padded[:, :columns] = cells
         members = [np.ascontiguousarray(padded[:, k::group]) for k in range(group)]
-        packed = np.empty((rows, groups, size), np.uint8)
-        line = packed.reshape(rows, -1)[:, : self.row_bytes]
-        text[:, :, 1 + line.shape[1] :] = 255
-        for y, strips in enumerate(self._strips):
-            parts = [strips.take(member) for member in members]
+        used = min(groups * size, self.row_bytes)
+        text[:, :, 1 + used :] = 255
+        packed = np.empty((_AT_ONCE, rows, groups, size), np.uint8)
+        for y in range(0, len(self._strips), _AT_ONCE):
+            strips = self._strips[y : y + _AT_ONCE]
+            parts = [strips.take(member, axis=1) for member in members]
+            count = len(strips)
             for start in range(0, size, 8):
-                word = np.zeros((rows, groups), np.uint64)
+                word = np.zeros((count, rows, groups), np.uint64)
                 for k, part in enumerate(parts):
                     # From the last bit of the cell to the last bit of the word.
                     shift = (8 * start + _WORD) - (k + 1) * bits
@@ -117,9 +125,10 @@ class Blitter:
                         word |= part << np.uint64(shift)
                     elif -bits < shift < 0:
                         word |= part >> np.uint64(-shift)
-                data = word.astype(">u8").view(np.uint8).reshape(rows, groups, 8)
-                packed[:, :, start : start + 8] = data[:, :, : size - start]
-            text[:, y, 1 : 1 + line.shape[1]] = line
+                data = word.astype(">u8").view(np.uint8).reshape(count, rows, groups, 8)
+                packed[:count, :, :, start : start + 8] = data[..., : size - start]
+            lines = packed[:count].reshape(count, rows, -1)[:, :, :used]
+            text[:, y : y + count, 1 : 1 + used] = lines.swapaxes(0, 1)
 
     def _put_pixels(self, cells: NDArray[np.int32], text: NDArray[np.uint8]) -> None:
         """Write rows of text pixel by pixel, whatever the size of a cell."""

@@ -27,10 +27,7 @@ def can_compile() -> bool:
     try:
         from snapshot.raster.kernels import pack_rows
 
-        words = np.empty(3, np.uint64)
-        out = np.zeros((1, 1, 2), np.uint8)
-        cells = np.zeros((1, 1), np.uint32)
-        pack_rows(cells, np.zeros((1, 1), np.uint64), 8, words, out)
+        pack_rows(np.zeros((1, 1), np.uint32), np.zeros((1, 1), np.uint64), 8, np.zeros((1, 1, 2), np.uint8))
     except (ImportError, RuntimeError, OSError):
         return False
     return True

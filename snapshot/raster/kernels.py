@@ -12,40 +12,48 @@ __all__ = ["pack_rows"]
 
 
 @njit(nogil=True, cache=True)
-def pack_rows(cells, strips, bits, words, out):  # pragma: no cover - compiled
+def pack_rows(cells, strips, bits, out):  # pragma: no cover - compiled
     """Write the scanlines of a grid of glyphs, packed with the leftmost pixel in the highest bits.
 
     `cells` is uint32 (rows, columns): unsigned, since numba asks of each signed index whether it counts
-    from the end. `strips` is uint64 (cell height, glyphs), each one pixel row of a glyph in its lowest
+    from the end. `strips` is uint64 (glyphs, cell height), each one pixel row of a glyph in its lowest
     `bits` bits, 64 at the most. `out` is uint8 (rows, cell height, 1 + bytes of a scanline): each scanline
-    gets its pixels behind the filter byte, and ones behind the last of them. `words` is uint64, room for a
-    scanline and one more: lines are put together there, because behind its filter byte none is aligned.
+    gets its pixels behind the filter byte, and ones behind the last of them.
+
+    The innermost loops go down a glyph, not along a line: all lines of a row shift alike, so that the
+    compiler makes vectors of them.
     """
     rows, columns = cells.shape
-    length = out.shape[2] - 1
-    data = words.view(np.uint8)
+    height, length = strips.shape[1], out.shape[2] - 1
     ones = np.uint64(0xFFFFFFFFFFFFFFFF)
+    # Lines are put together here: behind its filter byte none is aligned.
+    words = np.empty((height, length // 8 + 2), np.uint64)
+    data = words.view(np.uint8)
+    held = np.zeros(height, np.uint64)  # the word of each line that is not full yet
     for row in range(rows):
-        for y in range(strips.shape[0]):
-            at = 0
-            held = 0  # bits of `word` that are taken, from the highest
-            word = np.uint64(0)
-            for column in range(columns):
-                strip = strips[y, cells[row, column]]
-                spare = 64 - held - bits
-                if spare > 0:
-                    word |= strip << np.uint64(spare)
-                    held += bits
-                    continue
-                words[at] = _reversed(word | strip >> np.uint64(-spare))
-                at += 1
-                held = -spare
-                word = strip << np.uint64(64 - held) if held else np.uint64(0)
-            words[at] = _reversed(word | ones >> np.uint64(held))
-            for rest in range(at + 1, words.size):
-                words[rest] = ones
+        at = 0
+        taken = 0  # bits of `held` that are taken, from the highest
+        held[:] = 0
+        for column in range(columns):
+            glyph = cells[row, column]
+            spare = 64 - taken - bits
+            if spare > 0:
+                for y in range(height):
+                    held[y] |= strips[glyph, y] << np.uint64(spare)
+                taken += bits
+                continue
+            taken = -spare
+            for y in range(height):
+                words[y, at] = _reversed(held[y] | strips[glyph, y] >> np.uint64(taken))
+                # Two shifts, since one by all 64 bits is undefined.
+                held[y] = strips[glyph, y] << np.uint64(63 - taken) << np.uint64(1)
+            at += 1
+        for y in range(height):
+            words[y, at] = _reversed(held[y] | ones >> np.uint64(taken))
+            for rest in range(at + 1, words.shape[1]):
+                words[y, rest] = ones
             for place in range(length):
-                out[row, y, 1 + place] = data[place]
+                out[row, y, 1 + place] = data[y, place]
 
 
 @njit(nogil=True, cache=True, inline="always")

@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from snapshot.typeset.pagetext import code_points
+
 __all__ = ["Folded", "fold", "may_fold"]
 
 _CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
@@ -33,7 +35,6 @@ _SEQUENCE = (
     r"|\x1b[\x20-\x2f]++[\x30-\x7e]"
     r"|\x1b[\x30-\x4f\x51-\x57\x59\x5a\x5c\x60-\x7e]"
 )
-_SUSPECT = re.compile(rf"[\r{_CONTROL}]")
 _FOLDS = re.compile(
     rf"(?P<sequence>{_SEQUENCE})|(?P<newline>\r\n?)|(?P<control>(?:(?!{_SEQUENCE})[{_CONTROL}])++)"
 )
@@ -69,14 +70,19 @@ class Folded:
         return offsets - self._shifts[np.searchsorted(starts, offsets, side="right") - 1]
 
 
-def may_fold(text: str, start: int, stop: int) -> bool:
-    """Whether anything between the two offsets could be folded: a control character stands there."""
-    return _SUSPECT.search(text, start, stop) is not None
+def may_fold(text: str) -> bool:
+    """Whether anything in the text could be folded: a control character other than a newline or tab."""
+    codes = np.frombuffer(text.encode(), np.uint8) if text.isascii() else code_points(text)
+    # Unsigned differences wrap around; so DEL and C1 are one comparison.
+    return (
+        int(np.count_nonzero(codes < 32)) > text.count("\n") + text.count("\t")
+        or int(np.count_nonzero(codes - codes.dtype.type(0x7F) <= 0x9F - 0x7F)) > 0
+    )
 
 
 def fold(text: str) -> Folded:
     """Apply the folds; `text` itself comes back where there is nothing to fold."""
-    if _SUSPECT.search(text) is None:
+    if not may_fold(text):
         return Folded(text)
     pieces: list[str] = []
     counts: Counter[str] = Counter()

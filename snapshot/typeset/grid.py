@@ -187,7 +187,7 @@ def _stretches(text: str) -> Iterator[tuple[int, int]]:
             end = begin + _STRETCH
             while end < len(text) and not _parts(text[end - 1 : end + 1]):
                 end += 1
-            if may_fold(text, begin, end):
+            if may_fold(text[begin:end]):
                 end = text.find("\n", end - 1) + 1 or len(text)
         yield begin, end
         begin = end

@@ -30,7 +30,9 @@ _CONTROL_MARKS[[_LINE, _TAB]] = ord(marks.NEWLINE), ord(marks.TAB)
 _NONE = np.zeros(0, np.int64)
 _DIGITS = np.array([ord(digit) for digit in marks.DIGITS], np.uint32)
 _HEX = np.array([ord(digit) for digit in "0123456789ABCDEF"], np.uint32)
-_MARKS = np.array(sorted(ord(mark) for mark in marks.PAGE_MARKS), np.uint32)
+# By code point; the last one stands for all above.
+_IS_MARK = np.zeros(max(map(ord, marks.PAGE_MARKS)) + 2, np.bool_)
+_IS_MARK[[ord(mark) for mark in marks.PAGE_MARKS]] = True
 
 _ASCII = 0x80
 _WIDEST_CHARACTER = 8  # cells: six hexadecimal digits in brackets
@@ -109,9 +111,11 @@ def encode(
         widest: cells a unit may take before its grapheme cluster is torn after all.
     """
     source = code_points(text)
-    special = np.flatnonzero(source >= _DEL) if not text.isascii() or "\x7f" in text else _NONE
-    controls = np.flatnonzero(source < _BLANK)
-    clings = continuations(text, source) if special.size else None
+    # All that is not printable ASCII, in one pass: below the blank the difference wraps around.
+    other = np.flatnonzero(source - np.uint32(_BLANK) > _DEL - 1 - _BLANK)
+    control = source[other] < _BLANK
+    controls, special = other[control], other[~control]
+    clings = continuations(text, source, special) if special.size else None
     if clings is not None:
         _loosen(clings, source, widest)
     codes = source.copy()
@@ -145,7 +149,7 @@ def _uncovered(
     if not special.size:
         return special
     found = source[special]
-    lacking = (coverage.cells[found] == 0) | np.isin(found, _MARKS)
+    lacking = (coverage.cells[found] == 0) | _IS_MARK[np.minimum(found, _IS_MARK.size - 1)]
     if genuine is not None and genuine.size:
         lacking[np.searchsorted(special, genuine)] = False
     return special[lacking]
