@@ -39,6 +39,7 @@ SCHEMA = "snapshot-pages/manifest/1"
 
 # Nothing but this package writes such names; "part" files are what a killed run leaves.
 _OURS = re.compile(r"(page-\d{4,}-[0-9a-f]{12}\.png|source-[0-9a-f]{12}\.txt|manifest\.json|\.[\w-]+\.part)")
+_DIGESTED_AT_ONCE = 1 << 20  # characters
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -308,7 +309,10 @@ def _manifest(
 
 def _digest(text: str) -> str:
     """SHA-256 of the text in UTF-8, lone surrogates as three bytes each."""
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = sha256()
+    for at in range(0, len(text), _DIGESTED_AT_ONCE):
+        digest.update(text[at : at + _DIGESTED_AT_ONCE].encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def _store(folder: Path, name: str, data: bytes, *, replace: bool = False) -> None:

@@ -6,12 +6,11 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,13 +25,12 @@ from snapshot.raster.png import encode_png
 from snapshot.source import Source, source_of
 from snapshot.typeset.grid import Grid, set_pages
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
 __all__ = ["Page", "Setting", "render"]
 
-# Characters from which the compiled kernel pays for its loading.
-_LARGE = 10_000_000
+# Characters from which the compiled kernel pays for its loading: that takes a quarter of a second in a
+# new process, with numba's cache warm, and each million characters then takes 0.02 s less, at any profile and
+# depth (the rows "raster" of `python -m benchmarks.speed`, and `python -X importtime`).
+_LARGE = 12_000_000
 
 
 @dataclass(frozen=True)
@@ -131,20 +129,35 @@ class Setting:
 
 
 def _in_order(
-    finish: Callable[[int, Grid], Page], grids: Iterable[tuple[int, Grid]], threads: int
+    finish: Callable[[int, Grid], Page], grids: Iterator[tuple[int, Grid]], threads: int
 ) -> Iterator[Page]:
-    """The finished pages in their order, made in threads, a few ahead of the one that is asked for."""
+    """The finished pages in their order, made in threads, a few ahead of the one that is asked for.
+
+    Threads set pages too, one at a time: were that left to the thread that asks for pages, there would be
+    one more that wants a processor and the interpreter's lock.
+    """
     from concurrent.futures import ThreadPoolExecutor
 
+    turn = threading.Lock()
+
+    def work() -> Page | None:
+        with turn:
+            item = next(grids, None)
+        return None if item is None else finish(*item)
+
     with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[Page]] = deque()
+        waiting = deque(pool.submit(work) for _ in range(2 * threads))
+        made: dict[int, Page] = {}
+        number = 1
         try:
-            for number, grid in grids:
-                waiting.append(pool.submit(finish, number, grid))
-                if len(waiting) > 2 * threads:
-                    yield waiting.popleft().result()
             while waiting:
-                yield waiting.popleft().result()
+                page = waiting.popleft().result()
+                if page is not None:
+                    made[page.number] = page
+                    waiting.append(pool.submit(work))
+                while number in made:
+                    yield made.pop(number)
+                    number += 1
         finally:
             for future in waiting:
                 future.cancel()

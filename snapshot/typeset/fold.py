@@ -38,6 +38,7 @@ _SEQUENCE = (
 _FOLDS = re.compile(
     rf"(?P<sequence>{_SEQUENCE})|(?P<newline>\r\n?)|(?P<control>(?:(?!{_SEQUENCE})[{_CONTROL}])++)"
 )
+_AT_ONCE = 1 << 18  # characters that are looked through at a time
 _BECOMES = {"sequence": "", "newline": "\n", "control": " "}
 _COUNTED_AS = {
     "sequence": "control sequences",
@@ -72,10 +73,14 @@ class Folded:
 
 def may_fold(text: str) -> bool:
     """Whether anything in the text could be folded: a control character other than a newline or tab."""
+    return any(_has_control(text[at : at + _AT_ONCE]) for at in range(0, len(text), _AT_ONCE))
+
+
+def _has_control(text: str) -> bool:
     codes = np.frombuffer(text.encode(), np.uint8) if text.isascii() else code_points(text)
-    # Unsigned differences wrap around; so DEL and C1 are one comparison.
+    # Unsigned differences wrap around, so that DEL and C1 are one comparison.
     return (
-        int(np.count_nonzero(codes < 32)) > text.count("\n") + text.count("\t")
+        int(np.count_nonzero(codes < 0x20)) > text.count("\n") + text.count("\t")
         or int(np.count_nonzero(codes - codes.dtype.type(0x7F) <= 0x9F - 0x7F)) > 0
     )
 
