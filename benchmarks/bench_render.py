@@ -1,16 +1,17 @@
 """Characters per second, a stage each, beside the ten lines of Pillow that one would write instead.
 
-    python -m pytest benchmarks --benchmark-only
+    python -m pytest benchmarks
 
-The text is the repository's example transcript, repeated; compare the rows of one run, not runs.
+The text is the repository's example transcript, repeated; compare the rows of one run, not runs. What a
+stage costs at every depth and cell, beside its floor, is in `python -m benchmarks.speed`.
 """
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
@@ -18,10 +19,7 @@ import snapshot
 from snapshot.layout import layout_for
 from snapshot.legibility.readback import PageReader
 from snapshot.pages import Setting
-from snapshot.raster.atlas import atlas_for
-from snapshot.raster.blit import Blitter
 from snapshot.raster.face import load_face
-from snapshot.raster.png import encode_png
 from snapshot.source import Source, source_of
 from snapshot.typeset.fold import fold
 from snapshot.typeset.grid import set_pages
@@ -79,27 +77,6 @@ def test_grid(benchmark, text, setting):
     rate(benchmark, len(text))
 
 
-@pytest.mark.benchmark(group="raster, one page")
-@pytest.mark.parametrize("compiled", [False, True], ids=["numpy", "numba"])
-@pytest.mark.parametrize("face", ["fira-9x16", "fira-8x16"])
-def test_raster(benchmark, face, compiled):
-    atlas = atlas_for(load_face(face), 0)
-    cells = np.random.default_rng(0).integers(0, 200, (119, 196), dtype=np.int32)
-    blitter = Blitter(atlas, 1764, compiled=compiled)
-    benchmark(blitter.scanlines, cells, 1904)
-    rate(benchmark, cells.size)
-
-
-@pytest.mark.benchmark(group="compress, one page")
-def test_compress(benchmark, setting):
-    source, layout = Source(text_of(layout_for(MODEL).capacity)), setting.layout
-    atlas = setting.atlas(source)
-    grid = next(set_pages(source, atlas, layout.columns, layout.rows))
-    scanlines = Blitter(atlas, layout.width).scanlines(grid.cells, layout.height)
-    benchmark(encode_png, scanlines, layout.width, 2)
-    rate(benchmark, layout.capacity)
-
-
 @pytest.mark.benchmark(group="whole")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_whole(benchmark, text, setting, threads):
@@ -127,7 +104,8 @@ def test_pillow(benchmark):
             pen = ImageDraw.Draw(page)
             for y, row in enumerate(rows[at : at + layout.rows]):
                 pen.text((0, y * 16), row, font=font, fill=0)
-            pages += bool(page.tobytes("zip"))
+            page.save(BytesIO(), "PNG")
+            pages += 1
         return pages
 
     benchmark.pedantic(draw, rounds=3)

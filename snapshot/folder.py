@@ -25,6 +25,7 @@ from snapshot.layout import layout_for
 from snapshot.legibility.readback import PageReader, ReadPage
 from snapshot.pages import Page, Setting
 from snapshot.raster.atlas import atlas_for
+from snapshot.raster.compress import compressor_for
 from snapshot.source import Elision, Source, strict_text
 from snapshot.tokens import text_tokens
 from snapshot.typeset.fold import fold
@@ -48,6 +49,7 @@ SCHEMA = "snapshot-pages/manifest/1"
 
 # Nothing but this package writes such names; "part" files are what a killed run leaves.
 _OURS = re.compile(r"(page-\d{4,}-[0-9a-f]{12}\.png|source-[0-9a-f]{12}\.txt|manifest\.json|\.[\w-]+\.part)")
+_DIGESTED_AT_ONCE = 1 << 20  # characters
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -67,6 +69,7 @@ def write(
     *,
     model: str | None = None,
     threads: int | None = None,
+    compress: str = "default",
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Render `source` into `folder`, replacing a former run whole; the manifest.
@@ -76,7 +79,7 @@ def write(
         source: what to render.
         setting: layout and face.
         model: id of the model, as the caller wrote it.
-        threads: see `Setting.pages`.
+        threads, compress: see `Setting.pages`.
         progress: called after each page with the source characters done and their total.
 
     Raises:
@@ -86,11 +89,11 @@ def write(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         entries = []
-        for page in setting.pages(source, threads=threads):
+        for page in setting.pages(source, threads=threads, compress=compress):
             entries.append(_store_page(folder, page))
             if progress is not None:
                 progress(page.stop, len(source.text))
-        manifest = _manifest(source, setting, model, entries)
+        manifest = _manifest(source, setting, model, compress, entries)
         store(folder, manifest["source"]["file"], strict_text(source.text)[0].encode("utf-8"))
         store(folder, MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n", replace=True)
         kept = {MANIFEST, manifest["source"]["file"], *(entry["file"] for entry in entries)}
@@ -266,7 +269,7 @@ def _store_page(folder: Path, page: Page) -> dict[str, Any]:
 
 
 def _manifest(
-    source: Source, setting: Setting, model: str | None, entries: list[dict[str, Any]]
+    source: Source, setting: Setting, model: str | None, compress: str, entries: list[dict[str, Any]]
 ) -> dict[str, Any]:
     layout, face, atlas = setting.layout, setting.face, setting.atlas(source)
     folded = fold(source.text)
@@ -276,6 +279,7 @@ def _manifest(
         "schema": SCHEMA,
         "version": snapshot.__version__,
         "model": model,
+        "compression": {"profile": compress, "library": compressor_for(compress).library},
         "layout": {
             "name": layout.name,
             "width": layout.width,
@@ -315,7 +319,10 @@ def _manifest(
 
 def _digest(text: str) -> str:
     """SHA-256 of the text in UTF-8, lone surrogates as three bytes each."""
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = sha256()
+    for at in range(0, len(text), _DIGESTED_AT_ONCE):
+        digest.update(text[at : at + _DIGESTED_AT_ONCE].encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def store(folder: Path, name: str, data: bytes, *, replace: bool = False) -> None:

@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
+
 from snapshot.layout import Layout, layout_for
 from snapshot.messages import Transcript
 from snapshot.raster.atlas import Atlas, atlas_for, helpers_for
 from snapshot.raster.blit import Blitter
+from snapshot.raster.compiled import can_compile, is_loaded
+from snapshot.raster.compress import compressor_for
 from snapshot.raster.face import Face, load_face, user_face
 from snapshot.raster.png import encode_png
 from snapshot.source import Source, source_of
 from snapshot.typeset.grid import Grid, set_pages
-from snapshot.typeset.pagetext import code_points
 
 __all__ = ["Page", "PageSpan", "Setting", "render"]
 
-# Characters from which the compiled kernels pay for their loading: they save about 2 ms a page of 23,000
-# characters, and take about a second to load in a new process.
-_LARGE = 10_000_000
+# Characters from which the compiled kernel pays for its loading: that takes a quarter of a second in a
+# new process, with numba's cache warm, and each million characters then takes 0.02 s less, at any profile and
+# depth (the rows "raster" of `python -m benchmarks.speed`, and `python -X importtime`).
+_LARGE = 12_000_000
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ class Setting:
 
     def atlas(self, source: Source) -> Atlas:
         """The glyphs that `source` needs."""
-        return atlas_for(self.face, helpers_for(self.face, code_points(source.text)))
+        return atlas_for(self.face, helpers_for(self.face, source.text))
 
     def measure(self, source: Source) -> tuple[PageSpan, ...]:
         """The pages that `source` takes, without drawing them."""
@@ -101,43 +105,83 @@ class Setting:
             for grid in set_pages(source, atlas, layout.columns, layout.rows)
         )
 
-    def pages(self, source: Source, *, threads: int | None = None) -> Iterator[Page]:
+    def pages(
+        self,
+        source: Source,
+        *,
+        threads: int | None = None,
+        compress: str = "default",
+        compiled: bool | None = None,
+    ) -> Iterator[Page]:
         """Render `source`, page after page; a few pages are in memory at a time.
 
         Args:
             source: what to render.
             threads: how many pages are made at once; by default as many as there are processors. The
                 bytes do not depend on it.
+            compress: what files are squeezed for: "default", "fast" or "small".
+            compiled: use the numba kernel or not; by default where it pays. The bytes are the same.
+
+        Raises:
+            SnapshotError: `compress` is none of the three.
         """
+        compressor = compressor_for(compress)
+        if compiled is None:
+            compiled = is_loaded() or len(source.text) >= _LARGE
         atlas = self.atlas(source)
         layout = self.layout
-        compiled = len(source.text) >= _LARGE
-        blitter = Blitter(atlas, layout.width, compiled=compiled)
+        blitter = Blitter(atlas, layout.width, compiled=compiled and can_compile())
+        local = threading.local()
 
         def finish(number: int, grid: Grid) -> Page:
             height = layout.page_height(grid.cells.shape[0])
-            png = encode_png(blitter.scanlines(grid.cells, height), layout.width, blitter.depth)
+            if not hasattr(local, "scanlines"):
+                local.scanlines = np.empty((layout.height, 1 + blitter.row_bytes), np.uint8)
+            scanlines = blitter.scanlines(grid.cells, height, into=local.scanlines)
+            png = encode_png(scanlines, layout.width, blitter.depth, compressor)
             tokens = layout.billing.tokens(layout.width, height)
             return Page(number, png, layout.width, height, grid.start, grid.stop, tokens)
 
-        grids = enumerate(set_pages(source, atlas, layout.columns, layout.rows, compiled=compiled), 1)
+        grids = enumerate(set_pages(source, atlas, layout.columns, layout.rows), 1)
         threads = threads or _processors()
         if threads == 1 or len(source.text) <= 2 * layout.capacity:
-            for number, grid in grids:
-                yield finish(number, grid)
-            return
-        with ThreadPoolExecutor(threads) as pool:
-            waiting: deque[Future[Page]] = deque()
-            try:
-                for number, grid in grids:
-                    waiting.append(pool.submit(finish, number, grid))
-                    if len(waiting) > 2 * threads:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
-            finally:
-                for future in waiting:
-                    future.cancel()
+            return (finish(number, grid) for number, grid in grids)
+        return _in_order(finish, grids, threads)
+
+
+def _in_order(
+    finish: Callable[[int, Grid], Page], grids: Iterator[tuple[int, Grid]], threads: int
+) -> Iterator[Page]:
+    """The finished pages in their order, made in threads, a few ahead of the one that is asked for.
+
+    Threads set pages too, one at a time: were that left to the thread that asks for pages, there would be
+    one more that wants a processor and the interpreter's lock.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    turn = threading.Lock()
+
+    def work() -> Page | None:
+        with turn:
+            item = next(grids, None)
+        return None if item is None else finish(*item)
+
+    with ThreadPoolExecutor(threads) as pool:
+        waiting = deque(pool.submit(work) for _ in range(2 * threads))
+        made: dict[int, Page] = {}
+        number = 1
+        try:
+            while waiting:
+                page = waiting.popleft().result()
+                if page is not None:
+                    made[page.number] = page
+                    waiting.append(pool.submit(work))
+                while number in made:
+                    yield made.pop(number)
+                    number += 1
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 def _processors() -> int:
@@ -155,6 +199,7 @@ def render(
     font: str | Path | None = None,
     reasoning: bool = True,
     threads: int | None = None,
+    compress: str = "default",
 ) -> Iterator[Page]:
     """Render a text or a transcript as pages for a model.
 
@@ -165,6 +210,7 @@ def render(
         font: a font file to use before the layout's own face.
         reasoning: include what the model thought, where `source` is a transcript.
         threads: how many pages are made at once; the bytes do not depend on it.
+        compress: "default", "fast" (large files, soon done) or "small" (slow); the pixels are the same.
 
     Raises:
         LayoutError: the model or layout is not known, or the model cannot see images.
@@ -175,4 +221,4 @@ def render(
     elif isinstance(source, str):
         source = Source(source)
     chosen = layout if isinstance(layout, Layout) else layout_for(model, name=layout)
-    return Setting(chosen, font=font).pages(source, threads=threads)
+    return Setting(chosen, font=font).pages(source, threads=threads, compress=compress)

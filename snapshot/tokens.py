@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING
 
-from snapshot.typeset.pagetext import code_points
+from snapshot.typeset.pagetext import census
 
 if TYPE_CHECKING:
     from snapshot.layout import Reader
@@ -22,11 +22,10 @@ def text_tokens(text: str, reader: Reader) -> int:
     """Estimated input tokens of `text` for `reader`; its ratio for ASCII is in the layout file."""
     if text.isascii():
         return ceil(len(text) / reader.chars_per_token)
-    codes = code_points(text)
-    counted = int((codes < 0x80).sum())
-    tokens = counted / reader.chars_per_token
+    codes, counts = census(text)
+    tokens = (len(text) - int(counts.sum())) / reader.chars_per_token
+    lowest = 0
     for highest, each in _FOREIGN:
-        below = int((codes <= highest).sum())
-        tokens += (below - counted) * each
-        counted = below
+        tokens += int(counts[(codes >= lowest) & (codes <= highest)].sum()) * each
+        lowest = highest + 1
     return ceil(tokens)

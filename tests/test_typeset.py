@@ -16,7 +16,8 @@ from snapshot.typeset import marks
 from snapshot.typeset.clusters import continuations
 from snapshot.typeset.fold import fold
 from snapshot.typeset.grid import pads_before, set_pages
-from snapshot.typeset.pagetext import code_points, decode, encode
+from snapshot.typeset.pagetext import Coverage, code_points, decode, encode
+from snapshot.typeset.splice import Splice, widened
 from snapshot.typeset.uncovered import uncovered
 from tests.test_promises import texts
 
@@ -66,8 +67,61 @@ def test_page_text_decodes(text):
     setting = Setting(layout_for("claude-opus-4-8"))
     page_text = encode(folded, setting.atlas(Source(text)))
     assert decode(page_text.text) == (folded, ())
-    assert np.isin(np.diff(page_text.origins), (0, 1)).all() or "  " in folded
-    assert page_text.starts[:1].all()
+
+
+def slow_encode(folded: str, coverage: Coverage, genuine: set[int]) -> list[tuple[str, int]]:
+    """Page text by a plain reading of the rules: each unit with the offset of its first character."""
+    units: list[tuple[str, int]] = []
+    for cluster in iter_graphemes(folded):
+        start = sum(len(text) for text, _ in units)
+        units.append((cluster, start))
+    printed: list[tuple[str, int]] = []
+    # A run of blanks may end in a cluster's first character.
+    flat = [
+        (char, offset + place, place > 0) for cluster, offset in units for place, char in enumerate(cluster)
+    ]
+    at = 0
+    listed = 0  # code points in the brackets that may go on
+    while at < len(flat):
+        char, offset, joins = flat[at]
+        run = len(folded) - at - len(folded[at:].lstrip(" "))
+        leading = at == 0 or folded[at - 1] in "\n\t"
+        if run >= (2 if leading else 4):
+            text = "".join(marks.DIGITS[int(digit)] for digit in str(run))
+            at, listed = at + run, 0
+        else:
+            if char in "\n\t":
+                text, listed = {"\n": marks.NEWLINE, "\t": marks.TAB}[char], 0
+            elif coverage.cells[ord(char)] and (char not in marks.PAGE_MARKS or at in genuine):
+                text, listed = char, 0
+            elif joins and 0 < listed < 8:
+                before, first = printed.pop()
+                printed.append((before[:-1], first))
+                text, listed = f".{ord(char):X}{marks.CLOSE}", listed + 1
+            else:
+                text, listed = f"{marks.OPEN}{ord(char):X}{marks.CLOSE}", 1
+            at += 1
+        if joins:
+            before, first = printed.pop()
+            printed.append((before + text, first))
+        else:
+            printed.append((text, offset))
+    return printed
+
+
+@given(texts, st.data())
+def test_page_text_equals_its_slow_twin(text, data):
+    folded = fold(text).text
+    places = [at for at, char in enumerate(folded) if char in marks.SOURCE_MARKS]
+    genuine = data.draw(st.sets(st.sampled_from(places)) if places else st.just(set()))
+    coverage = Setting(layout_for("claude-opus-4-8")).atlas(Source(text))
+    # So wide that no cluster is torn.
+    found = encode(folded, coverage, genuine=np.array(sorted(genuine), np.int64), widest=10**6)
+    slow = slow_encode(folded, coverage, genuine)
+    assert found.text == "".join(printed for printed, _ in slow)
+    starts = np.setdiff1d(np.arange(found.codes.size), found.joined).tolist()
+    assert starts == [sum(len(printed) for printed, _ in slow[:at]) for at in range(len(slow))]
+    assert [found.origin(start) for start in starts] == [offset for _, offset in slow]
 
 
 def test_genuine_marks_are_told_from_forged_ones(atlas):
@@ -80,7 +134,8 @@ def test_genuine_marks_are_told_from_forged_ones(atlas):
 
 @given(st.text(max_size=60))
 def test_continuations_are_those_of_the_library(text):
-    found = continuations(text, code_points(text))
+    codes = code_points(text)
+    found = continuations(text, codes, np.flatnonzero(codes > 127))
     wanted = [position > 0 for cluster in iter_graphemes(text) for position in range(len(cluster))]
     # Below U+0300 only CR LF joins, which no folded text has.
     wanted = [joins and not (text[at] == "\n" and text[at - 1] == "\r") for at, joins in enumerate(wanted)]
@@ -99,22 +154,78 @@ def test_stretches_change_nothing(text, size):
         assert [grid.cells.tolist() for grid in set_pages(source, atlas, 30, 5)] == whole
 
 
+def slow_pads(units: list[int], sizes: list[int], column: int, columns: int) -> dict[int, int]:
+    """Filling before each unit that needs some, one unit after the other."""
+    pads: dict[int, int] = {}
+    for unit, size in zip(units, sizes, strict=True):
+        left = columns - (unit + column) % columns
+        if left < size <= columns:
+            pads[unit] = left
+            column += left
+    return pads
+
+
 @given(
-    st.lists(st.tuples(st.integers(0, 5), st.integers(2, 90)), max_size=60),
+    st.lists(st.tuples(st.integers(0, 40), st.integers(2, 90)), max_size=60),
     st.integers(0, 19),
     st.integers(20, 80),
 )
-def test_placing_kernel_equals_its_twin(units, column, columns):
+def test_placing_equals_its_slow_twin(units, column, columns):
     gaps = np.array([gap for gap, _ in units], np.int64)
     widths = np.array([width for _, width in units], np.int64)
     at = np.cumsum(gaps) + np.cumsum(widths) - widths
-    slow = pads_before(at, widths, column, columns, compiled=False)
-    assert pads_before(at, widths, column, columns, compiled=True).tolist() == slow.tolist()
+    where, pads = pads_before(at, widths, column, columns)
+    found = dict(zip(where.tolist(), pads.tolist(), strict=True))
+    assert found == slow_pads(at.tolist(), widths.tolist(), column, columns)
     # What it is for: with the filling, no unit that fits a row goes over its end.
-    start = at + np.cumsum(slow) + column
+    before = np.array([found.get(unit, 0) for unit in at.tolist()], np.int64)
+    start = at + np.cumsum(before) + column
     fits = widths <= columns
     assert ((start % columns + widths <= columns) | ~fits).all()
-    assert (slow < columns).all()
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 4)), max_size=100),
+    st.integers(0, 5),
+)
+def test_splices_equal_a_list_that_is_changed(places, rest):
+    """Places of so many items before them, so many gone and so many made."""
+    places = [(before, gone, made) for before, gone, made in places if gone or (before and made)]
+    before: list[int] = []
+    after: list[int] = []
+    first: dict[int, int] = {}
+    at = []
+    for kept, gone, made in places:
+        for _ in range(kept):
+            first[len(before)] = len(after)
+            after.append(len(before))
+            before.append(len(before))
+        at.append(len(before))
+        after += [len(before)] * made
+        if gone:
+            first[len(before)] = len(after) - made
+        before += range(len(before), len(before) + gone)
+    for _ in range(rest):
+        first[len(before)] = len(after)
+        after.append(len(before))
+        before.append(len(before))
+    gone, made = (np.array([place[which] for place in places], np.int64) for which in (1, 2))
+    splice = Splice(np.array(at, np.int64), gone, made)
+    assert [splice.origin(offset) for offset in range(len(after))] == after
+    offsets = np.array(sorted(first), np.int64)
+    assert splice.forward(offsets).tolist() == [first[offset] for offset in offsets.tolist()]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), max_size=150), st.integers(0, 5))
+def test_widening_equals_a_list_that_grows(gaps, rest):
+    at = np.cumsum([gap for gap, _ in gaps], dtype=np.int64)
+    extra = np.array([count for _, count in gaps], np.int64)
+    items = np.arange(1, (int(at[-1]) if at.size else 0) + rest + 1)
+    slow: list[int] = []
+    for item in range(items.size + 1):
+        slow += [0] * int(extra[at == item].sum())
+        slow += items[item : item + 1].tolist()
+    assert widened(items, at, extra).tolist() == slow
 
 
 def test_uncovered_is_counted_by_kind(atlas):

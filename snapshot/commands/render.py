@@ -38,6 +38,13 @@ def add(commands: Commands) -> None:
     parser.add_argument("--format", metavar="NAME", help="insist on a transcript format")
     parser.add_argument("--no-reasoning", action="store_true", help="leave out what the model thought")
     parser.add_argument("--threads", metavar="N", type=positive, help="pages made at once (all processors)")
+    parser.add_argument(
+        "--compress",
+        metavar="PROFILE",
+        choices=("default", "fast", "small"),
+        default="default",
+        help="fast makes larger files sooner, small smaller ones slowly; pixels are the same",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     parser.set_defaults(run=_run)
 
@@ -57,7 +64,13 @@ def _run(arguments: argparse.Namespace) -> int:
     output = arguments.output or _default_output(arguments.session)
     setting = Setting(layout, font=arguments.font)
     manifest = folder.write(
-        output, source, setting, model=model, threads=arguments.threads, progress=_progress()
+        output,
+        source,
+        setting,
+        model=model,
+        threads=arguments.threads,
+        compress=arguments.compress,
+        progress=_progress(),
     )
     note_oddities(transcript)
     _note_code_points(manifest, setting.face.missing)

@@ -20,13 +20,13 @@ from snapshot.errors import FontError
 from snapshot.raster.drawn import read_drawn
 from snapshot.raster.face import Face, OpenFace
 from snapshot.typeset import marks
+from snapshot.typeset.pagetext import census
 
 __all__ = ["Atlas", "atlas_for", "helpers_for"]
 
 _CODES = 0x110000
 # Characters that join their neighbours are drawn to the edge of the cell and beyond.
 _JOINING = range(0x2500, 0x25A0)
-_FIRST_FOREIGN = 0xA0
 _CODE_PAGES = ("ascii", "cp1252", "mac_roman", "cp437")
 # Not characters with a shape of their own: controls, surrogates, private use, and what combines.
 _SHAPELESS = {"Cc", "Cf", "Cs", "Co", "Mn", "Mc", "Me", "Zl", "Zp"}
@@ -188,14 +188,14 @@ def atlas_for(face: Face, helpers: int | None = None) -> Atlas:
     return _build(replace(face, fallback=face.fallback[:helpers], missing=()))
 
 
-def helpers_for(face: Face, codes: NDArray[np.uint32]) -> int:
-    """How many of the fallback faces a text of those code points needs, counted in their order.
+def helpers_for(face: Face, text: str) -> int:
+    """How many of the fallback faces a text needs, counted in their order.
 
     All before the last that is needed count: which of two look-alikes keeps its glyph is settled in order.
     """
     if not face.fallback:
         return 0
-    foreign = np.unique(codes[codes >= _FIRST_FOREIGN])
+    foreign, _ = census(text)
     lacking = foreign[atlas_for(face, 0).cells[foreign] == 0].tolist()
     wanted = [code for code in lacking if _has_shape(code)]
     return max((i + 1 for i, helper in enumerate(face.fallback) if _has(helper, wanted)), default=0)

@@ -1,13 +1,14 @@
 """Grids of glyph numbers → packed PNG scanlines.
 
-Two ways that give the same bytes: NumPy, which is at work at once, and the numba kernel, which takes about
-a second to load in a new process and is several times quicker from then on where a cell is no whole number
-of bytes wide. `Blitter` takes the first until the job is large.
+Two ways that give the same bytes: NumPy, which is at work at once, and the numba kernel, several times
+quicker once it is loaded. Both take a glyph's pixel row as one number and put numbers side by side into
+64-bit words; only cells of more than 64 bits are set pixel by pixel.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
+from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,10 @@ from numpy.typing import NDArray
 from snapshot.raster.atlas import Atlas
 
 __all__ = ["Blitter", "bit_depth"]
+
+_WORD = 64
+# Pixel rows of a glyph that NumPy sets at a time: few calls, and what is between them stays in the cache.
+_AT_ONCE = 4
 
 
 def bit_depth(levels: int) -> int:
@@ -28,15 +33,16 @@ class Blitter:
     Args:
         atlas: the glyphs.
         width: width of the page in pixels; what is right of the last column is paper.
-        compiled: use the numba kernel where NumPy would be slower.
+        compiled: use the numba kernel; the bytes are the same.
     """
 
     def __init__(self, atlas: Atlas, width: int, *, compiled: bool = False) -> None:
         self._atlas = atlas
         self._width = width
-        self._compiled = compiled
         self.depth = bit_depth(atlas.face.levels)
         self._cell_bits = atlas.face.cell[0] * self.depth
+        self._compiled = compiled and self._cell_bits <= _WORD
+        self.row_bytes = (width * self.depth + 7) // 8
 
     @cached_property
     def _tones(self) -> NDArray[np.uint8]:
@@ -44,59 +50,97 @@ class Blitter:
         return np.uint8(self._atlas.face.levels - 1) - self._atlas.ink
 
     @cached_property
-    def _packed(self) -> NDArray[np.uint8]:
-        """Glyph rows as whole bytes, shape (glyphs, cell height, bytes)."""
-        return _pack(self._tones, self.depth)
+    def _strips(self) -> NDArray[np.uint64]:
+        """Pixel rows of glyphs as numbers, leftmost pixel highest: shape (cell height, glyphs + 1).
+
+        The glyph behind the last one is all paper.
+        """
+        width, height = self._atlas.face.cell
+        strips = np.zeros((height, len(self._tones) + 1), np.uint64)
+        for x in range(width):
+            strips[:, :-1] = strips[:, :-1] << np.uint64(self.depth) | self._tones[:, :, x].T
+        strips[:, -1] = (1 << self._cell_bits) - 1
+        return strips
 
     @cached_property
-    def _strips(self) -> NDArray[np.uint32]:
-        """Glyph rows as numbers, leftmost pixel highest."""
-        shifts = np.arange(self._atlas.face.cell[0] - 1, -1, -1, dtype=np.uint32) * np.uint32(self.depth)
-        return (self._tones.astype(np.uint32) << shifts).sum(axis=2, dtype=np.uint32)
+    def _columns(self) -> NDArray[np.uint64]:
+        """The same glyph by glyph."""
+        return np.ascontiguousarray(self._strips.T)
 
-    def scanlines(self, cells: NDArray[np.int32], height: int) -> NDArray[np.uint8]:
-        """The page's scanlines, each with filter byte 0: uint8, shape (height, 1 + bytes of a row).
+    def scanlines(
+        self, cells: NDArray[np.int32], height: int, *, into: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.uint8]:
+        """The page's scanlines, each with filter byte 0: uint8, shape (height, 1 + `row_bytes`).
 
         Args:
             cells: glyph numbers, shape (rows, columns).
             height: height of the page in pixels; what is below the last row is paper.
+            into: an array of at least that many rows to write into, which the next page may overwrite.
         """
-        rows, columns = cells.shape
-        cell_width, cell_height = self._atlas.face.cell
-        used = rows * cell_height
-        length = (self._width * self.depth + 7) // 8
-        out = np.empty((height, 1 + length), np.uint8)
+        rows = cells.shape[0]
+        used = rows * self._atlas.face.cell[1]
+        if into is None or len(into) < height:
+            into = np.empty((height, 1 + self.row_bytes), np.uint8)
+        out = into[:height]
         out[:, 0] = 0
         out[used:, 1:] = 255
-        text = out[:used]
-        if self._cell_bits % 8 == 0:
-            taken = columns * self._cell_bits // 8
-            # (rows, columns, height, bytes) → (rows, height, columns, bytes): one copy, row after row.
-            target = text[:, 1 : 1 + taken].reshape(rows, cell_height, columns, -1)
-            target[...] = self._packed[cells].swapaxes(1, 2)
-            text[:, 1 + taken :] = 255
-        elif self._compiled and self._cell_bits <= 32:
+        text = out[:used].reshape(rows, -1, 1 + self.row_bytes)
+        if self._compiled:
             from snapshot.raster.kernels import pack_rows
 
-            pack_rows(cells, self._strips, self._cell_bits, 255, text)
+            pack_rows(cells.view(np.uint32), self._columns, self._cell_bits, text)
+        elif self._cell_bits <= _WORD:
+            self._put_words(cells, text)
         else:
-            tones = np.full((rows, cell_height, self._width), self._atlas.face.levels - 1, np.uint8)
-            wide = self._tones[cells].swapaxes(1, 2).reshape(rows, cell_height, columns * cell_width)
-            tones[:, :, : columns * cell_width] = wide
-            text[:, 1:] = _pack(tones.reshape(used, self._width), self.depth)
+            self._put_pixels(cells, text)
         return out
 
+    def _put_words(self, cells: NDArray[np.int32], text: NDArray[np.uint8]) -> None:
+        """Write rows of text, shape (rows, cell height, 1 + bytes), a group of neighbouring cells at a time.
 
-def _pack(tones: NDArray[np.uint8], depth: int) -> NDArray[np.uint8]:
-    """Pixels of the last axis packed into bytes, leftmost highest; the rest of the last byte is ones."""
-    per_byte = 8 // depth
-    rest = -tones.shape[-1] % per_byte
-    if rest:
-        filling = np.full((*tones.shape[:-1], rest), (1 << depth) - 1, np.uint8)
-        tones = np.concatenate((tones, filling), axis=-1)
-    if depth == 1:
-        return np.packbits(tones, axis=-1)
-    packed = np.zeros((*tones.shape[:-1], tones.shape[-1] // per_byte), np.uint8)
-    for place in range(per_byte):
-        packed |= tones[..., place::per_byte] << np.uint8(8 - depth * (place + 1))
-    return packed
+        A group is the fewest cells that fill whole bytes, or as many of those as go into a word.
+        """
+        bits = self._cell_bits
+        fewest = 8 // gcd(bits, 8)
+        group = fewest * max(1, _WORD // (fewest * bits))
+        size = group * bits // 8
+        rows, columns = cells.shape
+        groups = -(-columns // group)
+        padded = np.full((rows, groups * group), self._strips.shape[1] - 1, np.intp)
+        padded[:, :columns] = cells
+        members = [np.ascontiguousarray(padded[:, k::group]) for k in range(group)]
+        used = min(groups * size, self.row_bytes)
+        text[:, :, 1 + used :] = 255
+        packed = np.empty((_AT_ONCE, rows, groups, size), np.uint8)
+        for y in range(0, len(self._strips), _AT_ONCE):
+            strips = self._strips[y : y + _AT_ONCE]
+            parts = [strips.take(member, axis=1) for member in members]
+            count = len(strips)
+            for start in range(0, size, 8):
+                word = np.zeros((count, rows, groups), np.uint64)
+                for k, part in enumerate(parts):
+                    # From the last bit of the cell to the last bit of the word.
+                    shift = (8 * start + _WORD) - (k + 1) * bits
+                    if 0 <= shift < _WORD:
+                        word |= part << np.uint64(shift)
+                    elif -bits < shift < 0:
+                        word |= part >> np.uint64(-shift)
+                data = word.astype(">u8").view(np.uint8).reshape(count, rows, groups, 8)
+                packed[:count, :, :, start : start + 8] = data[..., : size - start]
+            lines = packed[:count].reshape(count, rows, -1)[:, :, :used]
+            text[:, y : y + count, 1 : 1 + used] = lines.swapaxes(0, 1)
+
+    def _put_pixels(self, cells: NDArray[np.int32], text: NDArray[np.uint8]) -> None:
+        """Write rows of text pixel by pixel, whatever the size of a cell."""
+        rows, columns = cells.shape
+        width, height = self._atlas.face.cell
+        tones = np.full(
+            (rows, height, self.row_bytes * 8 // self.depth), self._atlas.face.levels - 1, np.uint8
+        )
+        wide = self._tones[cells].swapaxes(1, 2)
+        tones[:, :, : columns * width] = wide.reshape(rows, height, columns * width)
+        per_byte = 8 // self.depth
+        packed = text[:, :, 1:]
+        packed[...] = 0
+        for place in range(per_byte):
+            packed |= tones[:, :, place::per_byte] << np.uint8(8 - self.depth * (place + 1))

@@ -12,7 +12,6 @@ __all__ = ["continuations"]
 
 # Below U+0300 no character but CR LF, which is folded, ever joins its neighbour.
 _FIRST = 0x300
-_ASCII = 0x80
 
 
 @lru_cache(maxsize=1 << 16)
@@ -20,7 +19,8 @@ def _may_join(code: int) -> bool:
     """Whether the character can be a later part of a cluster, or draws in what follows it."""
     category = unicodedata.category(chr(code))
     return (
-        category in ("Mn", "Mc", "Me", "Cf")
+        # "Cn" is not in Python's tables, which may be older than those of wcwidth.
+        category in ("Mn", "Mc", "Me", "Cf", "Cn")
         or 0x1100 <= code <= 0x11FF  # Hangul letters that compose
         or 0xA960 <= code <= 0xA97F
         or 0xD7B0 <= code <= 0xD7FF
@@ -31,26 +31,28 @@ def _may_join(code: int) -> bool:
     )
 
 
-def continuations(text: str, codes: NDArray[np.uint32]) -> NDArray[np.bool_] | None:
+def continuations(
+    text: str, codes: NDArray[np.uint32], foreign: NDArray[np.int64]
+) -> NDArray[np.bool_] | None:
     """True for each character that continues a grapheme cluster; None where there is none.
 
     Args:
         text: the text.
         codes: its code points.
+        foreign: offsets of those outside ASCII.
     """
-    high = np.unique(codes[codes >= _FIRST])
-    joiners = [code for code in high.tolist() if _may_join(code)]
+    found = np.unique(codes[foreign])
+    joiners = [code for code in found.tolist() if code >= _FIRST and _may_join(code)]
     if not joiners:
         return None
     from wcwidth import iter_graphemes
 
     # Only stretches of non-ASCII characters that hold a joiner are segmented, each with one ASCII
     # neighbour on either side: a keycap starts with a digit, a prepended sign ends in one.
-    foreign = (codes >= _ASCII).view(np.int8)
-    edges = np.diff(foreign, prepend=0, append=0)
-    starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
-    at = np.flatnonzero(np.isin(codes, np.array(joiners, np.uint32)))
-    stretches = np.unique(np.searchsorted(starts, at, side="right") - 1)
+    first = np.flatnonzero(np.diff(foreign, prepend=-2) != 1)
+    starts, ends = foreign[first], foreign[np.append(first[1:], foreign.size) - 1] + 1
+    joining = np.isin(codes[foreign], np.array(joiners, np.uint32))
+    stretches = np.unique(np.searchsorted(first, np.flatnonzero(joining), side="right") - 1)
     clings = np.zeros(codes.size, np.bool_)
     for stretch in stretches.tolist():
         begin = max(0, int(starts[stretch]) - 1)

@@ -20,7 +20,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Folded", "fold"]
+from snapshot.typeset.pagetext import code_points
+
+__all__ = ["Folded", "fold", "may_fold"]
 
 _CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 # A string ends at its terminator, and may hold no control before it: so a stray introducer in binary output
@@ -33,10 +35,10 @@ _SEQUENCE = (
     r"|\x1b[\x20-\x2f]++[\x30-\x7e]"
     r"|\x1b[\x30-\x4f\x51-\x57\x59\x5a\x5c\x60-\x7e]"
 )
-_SUSPECT = re.compile(rf"[\r{_CONTROL}]")
 _FOLDS = re.compile(
     rf"(?P<sequence>{_SEQUENCE})|(?P<newline>\r\n?)|(?P<control>(?:(?!{_SEQUENCE})[{_CONTROL}])++)"
 )
+_AT_ONCE = 1 << 18  # characters that are looked through at a time
 _BECOMES = {"sequence": "", "newline": "\n", "control": " "}
 _COUNTED_AS = {
     "sequence": "control sequences",
@@ -69,9 +71,23 @@ class Folded:
         return offsets - self._shifts[np.searchsorted(starts, offsets, side="right") - 1]
 
 
+def may_fold(text: str) -> bool:
+    """Whether anything in the text could be folded: a control character other than a newline or tab."""
+    return any(_has_control(text[at : at + _AT_ONCE]) for at in range(0, len(text), _AT_ONCE))
+
+
+def _has_control(text: str) -> bool:
+    codes = np.frombuffer(text.encode(), np.uint8) if text.isascii() else code_points(text)
+    # Unsigned differences wrap around, so that DEL and C1 are one comparison.
+    return (
+        int(np.count_nonzero(codes < 0x20)) > text.count("\n") + text.count("\t")
+        or int(np.count_nonzero(codes - codes.dtype.type(0x7F) <= 0x9F - 0x7F)) > 0
+    )
+
+
 def fold(text: str) -> Folded:
     """Apply the folds; `text` itself comes back where there is nothing to fold."""
-    if _SUSPECT.search(text) is None:
+    if not may_fold(text):
         return Folded(text)
     pieces: list[str] = []
     counts: Counter[str] = Counter()

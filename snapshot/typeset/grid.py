@@ -6,6 +6,7 @@ text that grows at its end leaves the full pages as they were.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.source import Source
-from snapshot.typeset.fold import Folded, fold
-from snapshot.typeset.pagetext import Coverage, encode
-from snapshot.typeset.placing import place
+from snapshot.typeset.fold import Folded, fold, may_fold
+from snapshot.typeset.pagetext import Coverage, PageText, encode
+from snapshot.typeset.splice import Offsets, Splice, widened
 
 __all__ = ["Glyphs", "Grid", "pads_before", "set_pages"]
 
-# Characters of folded text that are encoded at a time: bounds memory, and keeps the arrays in the cache.
-_STRETCH = 1 << 18
+# Characters that are set at a time: bounds memory, and keeps the arrays in the processor's cache.
+_STRETCH = 1 << 16
+_LAST_ASCII = 127
 
 
 class Glyphs(Coverage, Protocol):
@@ -63,114 +65,136 @@ class Grid:
     stop: int
 
 
-def set_pages(
-    source: Source, glyphs: Glyphs, columns: int, rows: int, *, compiled: bool = False
-) -> Iterator[Grid]:
-    """Set `source` into pages of `rows` × `columns` cells. A source without characters has no page.
-
-    `compiled` takes numba's kernel for the one sequential loop; the grids are the same.
-    """
+def set_pages(source: Source, glyphs: Glyphs, columns: int, rows: int) -> Iterator[Grid]:
+    """Set `source` into pages of `rows` × `columns` cells. A source without characters has no page."""
     if not source.text:
         return
-    folded = fold(source.text)
     capacity = rows * columns
-    waiting: list[NDArray[np.int32]] = []
-    origins: list[NDArray[np.int64]] = []
-    held = 0  # cells in `waiting`
-    full: NDArray[np.int32] | None = None  # a page that waits for its end: the next one's start
-    start = 0
-    for cells, origin in _cells(folded, source, glyphs, columns, compiled):
-        waiting.append(cells)
-        origins.append(origin)
-        held += cells.size
-        if held < capacity:
-            continue
-        cells, origin = np.concatenate(waiting), np.concatenate(origins)  # noqa: PLW2901
-        for at in range(0, held - capacity + 1, capacity):
-            # A page of which the first cell is the source's first character starts where the source does.
-            page_start = folded.source_offset(int(origin[at])) if full is not None else 0
-            if full is not None:
-                yield Grid(full.reshape(rows, columns), start, page_start)
-            full, start = cells[at : at + capacity], page_start
-        rest = held // capacity * capacity
-        waiting, origins, held = [cells[rest:]], [origin[rest:]], held - rest
-    if held or full is None:
-        page_start = folded.source_offset(int(np.concatenate(origins)[0])) if full is not None else 0
-        if full is not None:
-            yield Grid(full.reshape(rows, columns), start, page_start)
-        needed = held // columns + 1  # one cell more: the end mark
-        last = np.full(needed * columns, glyphs.blank, np.int32)
-        if waiting:
-            last[:held] = np.concatenate(waiting)
-        last[held] = glyphs.end
-        full, start, rows = last, page_start, needed
-    yield Grid(full.reshape(rows, columns), start, len(source.text))
+    page = np.empty(capacity, np.int32)
+    held = start = 0
+    for stretch in _stretches_set(source, glyphs, columns):
+        at = 0
+        while at < stretch.cells.size:
+            if held == capacity:
+                # A full page waits for its end, which is the next one's start.
+                stop = stretch.origin(at)
+                yield Grid(page.reshape(rows, columns), start, stop)
+                page, held, start = np.empty(capacity, np.int32), 0, stop
+            taken = min(capacity - held, stretch.cells.size - at)
+            page[held : held + taken] = stretch.cells[at : at + taken]
+            held += taken
+            at += taken
+    if held < capacity:
+        page[held] = glyphs.end
+        rows = held // columns + 1
+        page[held + 1 : rows * columns] = glyphs.blank
+    yield Grid(page[: rows * columns].reshape(rows, columns), start, len(source.text))
 
 
-def _cells(
-    folded: Folded, source: Source, glyphs: Glyphs, columns: int, compiled: bool
-) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
-    """Glyph numbers cell after cell, filling included, and the folded offset that each comes from."""
-    genuine = folded.folded_offsets(np.array(source.marks, np.int64)) if source.marks else None
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """A stretch of source text from `begin` on, as cells: glyph numbers, filling included."""
+
+    begin: int
+    cells: NDArray[np.int32]
+    folded: Folded
+    page_text: PageText
+    splices: tuple[Splice, ...]
+
+    def origin(self, cell: int) -> int:
+        """Offset in the source text of the character that a cell shows, or that its filling is put before."""
+        for splice in reversed(self.splices):
+            cell = splice.origin(cell)
+        return self.begin + self.folded.source_offset(self.page_text.origin(cell))
+
+
+def _stretches_set(source: Source, glyphs: Glyphs, columns: int) -> Iterator[_Stretch]:
+    """The stretches of a source, one after the other, set into rows of cells."""
+    marks = np.array(source.marks, np.int64)
     column = 0
-    for begin, end in _stretches(folded.text):
-        marks = None
-        if genuine is not None:
-            low, high = np.searchsorted(genuine, (begin, end))
-            marks = genuine[low:high] - begin
-        page_text = encode(folded.text[begin:end], glyphs, genuine=marks, widest=columns)
+    for begin, end in _stretches(source.text):
+        folded = fold(source.text[begin:end])
+        low, high = np.searchsorted(marks, (begin, end))
+        genuine = folded.folded_offsets(marks[low:high] - begin)
+        page_text = encode(folded.text, glyphs, genuine=genuine, widest=columns)
         cells = glyphs.glyphs[page_text.codes]
-        origins, starts = page_text.origins, page_text.starts
-        widths = glyphs.cells[page_text.codes]
-        wide = np.flatnonzero(widths == 2)
+        joined = page_text.joined
+        splices = []
+        beyond = np.flatnonzero(page_text.codes > _LAST_ASCII)
+        wide = beyond[glyphs.cells[page_text.codes[beyond]] == 2]
         if wide.size:
-            cells = np.repeat(cells, widths)
-            origins = np.repeat(origins, widths)
-            right = wide + np.arange(1, wide.size + 1)
-            cells[right] += 1
-            starts = np.repeat(starts, widths)
-            starts[right] = False
-        units = np.flatnonzero(starts)
-        sizes = np.diff(np.append(units, cells.size))
-        several = sizes > 1
-        if several.any():
-            pads = pads_before(units[several], sizes[several], column, columns, compiled=compiled)
-            where = np.repeat(units[several], pads)
-            cells = np.insert(cells, where, glyphs.pad)
-            origins = np.insert(origins, where, origins[where])
+            halves = Splice(wide + 1, 0, 1)
+            right = halves.forward(wide) + 1
+            cells = widened(cells, wide + 1, np.ones(wide.size, np.int64))
+            cells[right] = cells[right - 1] + 1
+            joined = np.concatenate((halves.forward(joined), right))
+            splices.append(halves)
+        if joined.size:
+            units, sizes = _units(joined, cells.size)
+            where, pads = pads_before(units, sizes, column, columns)
+            if where.size:
+                cells = widened(cells, where, pads, glyphs.pad)
+                splices.append(Splice(where, 0, pads))
         column = (column + cells.size) % columns
-        yield cells.astype(np.int32, copy=False), origins + np.int64(begin)
+        yield _Stretch(begin, cells, folded, page_text, tuple(splices))
 
 
-def pads_before(
-    at: NDArray[np.int64], widths: NDArray[np.int64], column: int, columns: int, *, compiled: bool
-) -> NDArray[np.int64]:
-    """Cells of filling before each unit of more than one cell; see `place`."""
-    if compiled:
-        from snapshot.typeset.kernels import place_units
+def _units(joined: Offsets, size: int) -> tuple[Offsets, Offsets]:
+    """Where units of several of the `size` cells start, and their cells, from the cells that are joined."""
+    inside = np.zeros(size + 1, np.bool_)
+    inside[joined] = True
+    edges = np.flatnonzero(inside[1:] != inside[:-1])
+    return edges[::2], edges[1::2] - edges[::2] + 1
 
-        pads = np.zeros(at.size, np.int64)
-        place_units(at, widths, column, columns, pads)
-        return pads
-    filled: list[int] = [0] * at.size
-    place(at.tolist(), widths.tolist(), column, columns, filled)
-    return np.array(filled, np.int64)
+
+def pads_before(units: Offsets, sizes: Offsets, column: int, columns: int) -> tuple[Offsets, Offsets]:
+    """The units that go to the next row because they do not fit on theirs, and how many cells are filled.
+
+    Args:
+        units: cells before each unit of more than one cell, were there no filling.
+        sizes: cells of each; a unit wider than a row is never filled for.
+        column: column that the first cell of the stretch stands in.
+        columns: cells in a row.
+    """
+    starts, widths = units.tolist(), sizes.tolist()
+    where: list[int] = []
+    pads: list[int] = []
+    shift, unit = column, 0
+    # From one end of a row with a unit near it to the next: seldom more steps than rows.
+    while unit < len(starts):
+        edge = ((starts[unit] + shift) // columns + 1) * columns
+        unit = bisect_left(starts, edge - shift, unit) - 1
+        left = edge - shift - starts[unit]
+        if left < widths[unit] <= columns:
+            where.append(starts[unit])
+            pads.append(left)
+            shift += left
+        else:
+            unit += 1
+    return np.array(where, np.int64), np.array(pads, np.int64)
 
 
 def _stretches(text: str) -> Iterator[tuple[int, int]]:
-    """Spans of about `_STRETCH` characters that can be encoded apart.
+    """Spans of about `_STRETCH` characters that can be folded and encoded apart.
 
-    They end behind a newline, or else between two ASCII characters with ink, where no run of blanks and
-    no grapheme cluster can be torn.
+    They end behind a newline, which no fold goes over, or else between two ASCII characters with ink, where
+    no run of blanks and no grapheme cluster can be torn; but not where a control sequence may be open.
     """
     begin = 0
     while len(text) - begin > _STRETCH:
         end = text.rfind("\n", begin + _STRETCH // 2, begin + _STRETCH) + 1
         if not end:
             end = begin + _STRETCH
-            while end < len(text) and not ("!" <= text[end - 1] <= "~" and "!" <= text[end] <= "~"):
+            while end < len(text) and not _parts(text[end - 1 : end + 1]):
                 end += 1
+            if may_fold(text[begin:end]):
+                end = text.find("\n", end - 1) + 1 or len(text)
         yield begin, end
         begin = end
     if begin < len(text):
         yield begin, len(text)
+
+
+def _parts(pair: str) -> bool:
+    """Whether the text may be cut between these two characters, if no control sequence is open."""
+    return pair[0] == "\n" or ("!" <= pair[0] <= "~" and "!" <= pair[1] <= "~")

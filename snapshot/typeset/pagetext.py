@@ -10,31 +10,39 @@ Everything is whole-text work on arrays of code points; no Python loop runs over
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.typeset import marks
 from snapshot.typeset.clusters import continuations
+from snapshot.typeset.splice import Offsets, Splice, widened
 
-__all__ = ["Coverage", "PageText", "code_points", "decode", "encode", "from_code_points"]
+__all__ = ["Coverage", "PageText", "census", "code_points", "decode", "encode", "from_code_points"]
 
-_BLANK, _LINE, _TAB = 32, 10, 9
-_NEWLINE_MARK, _TAB_MARK = ord(marks.NEWLINE), ord(marks.TAB)
+_BLANK, _LINE, _TAB, _DEL = 32, 10, 9, 127
+# What newlines and tabs are printed as; folded text has no other controls.
+_CONTROL_MARKS = np.zeros(_BLANK, np.uint32)
+_CONTROL_MARKS[[_LINE, _TAB]] = ord(marks.NEWLINE), ord(marks.TAB)
+_NONE = np.zeros(0, np.int64)
 _DIGITS = np.array([ord(digit) for digit in marks.DIGITS], np.uint32)
 _HEX = np.array([ord(digit) for digit in "0123456789ABCDEF"], np.uint32)
-_MARKS = np.array(sorted(ord(mark) for mark in marks.PAGE_MARKS), np.uint32)
+# By code point; the last one stands for all above.
+_IS_MARK = np.zeros(max(map(ord, marks.PAGE_MARKS)) + 2, np.bool_)
+_IS_MARK[[ord(mark) for mark in marks.PAGE_MARKS]] = True
 
 _ASCII = 0x80
 _WIDEST_CHARACTER = 8  # cells: six hexadecimal digits in brackets
+_COUNTED_AT_ONCE = 1 << 18  # characters; their code points take four bytes each
 # Code points that one pair of brackets may list, so that a unit stays shorter than a row.
 _LISTED = 8
 
 
 class Coverage(Protocol):
-    """What page text has to know of a font."""
+    """What page text has to know of a font, which draws all of printable ASCII."""
 
     @property
     def cells(self) -> NDArray[np.uint8]:
@@ -48,24 +56,42 @@ class PageText:
 
     Attributes:
         codes: its code points, uint32.
-        origins: for each code, the offset in the folded text of the character it prints, int32.
-        starts: True where a unit starts: what stands from one True to the next is never torn over the
-            end of a row or page (a grapheme cluster, a code point in brackets, a number of blanks).
+        joined: offsets of the codes that belong to the one before them, int64, ascending: a unit is never
+            torn over the end of a row or page (a grapheme cluster, a code point in brackets, a number).
+        splices: how the characters of the folded text became codes, step after step.
     """
 
     codes: NDArray[np.uint32]
-    origins: NDArray[np.int32]
-    starts: NDArray[np.bool_]
+    joined: NDArray[np.int64]
+    splices: tuple[Splice, ...] = ()
 
     @property
     def text(self) -> str:
         """The page text as a string."""
         return from_code_points(self.codes)
 
+    def origin(self, offset: int) -> int:
+        """Offset in the folded text of the character that the code at `offset` prints."""
+        for splice in reversed(self.splices):
+            offset = splice.origin(offset)
+        return offset
+
 
 def code_points(text: str) -> NDArray[np.uint32]:
     """The code points of `text`, lone surrogates included."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+
+
+def census(text: str) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """The different code points of `text` outside ASCII, ascending, and how often each occurs."""
+    found: Counter[int] = Counter()
+    if not text.isascii():
+        for start in range(0, len(text), _COUNTED_AT_ONCE):
+            codes = code_points(text[start : start + _COUNTED_AT_ONCE])
+            different, counts = np.unique(codes[codes >= _ASCII], return_counts=True)
+            found.update(dict(zip(different.tolist(), counts.tolist(), strict=True)))
+    ordered = sorted(found.items())
+    return np.array([code for code, _ in ordered], np.uint32), np.array([n for _, n in ordered], np.int64)
 
 
 def from_code_points(codes: NDArray[np.uint32]) -> str:
@@ -84,84 +110,113 @@ def encode(
         genuine: offsets of the characters in `text` that are marks of the source text and no content.
         widest: cells a unit may take before its grapheme cluster is torn after all.
     """
-    codes = code_points(text)
-    if not codes.size:
-        return PageText(codes, np.zeros(0, np.int32), np.zeros(0, np.bool_))
-    cells = coverage.cells[codes]
-    plain = cells > 0
-    plain[codes == _LINE] = plain[codes == _TAB] = True
-    special = np.flatnonzero(codes >= _ASCII)
-    if special.size:
-        forged = special[np.isin(codes[special], _MARKS)]
-        plain[forged] = False
-        if genuine is not None:
-            plain[genuine] = True
-
-    run_starts, run_ends = _blank_runs(codes)
-    escaped = np.flatnonzero(~plain)
-    clings = continuations(text, codes) if special.size else None
+    source = code_points(text)
+    # All that is not printable ASCII, in one pass: below the blank the difference wraps around.
+    other = np.flatnonzero(source - np.uint32(_BLANK) > _DEL - 1 - _BLANK)
+    control = source[other] < _BLANK
+    controls, special = other[control], other[~control]
+    clings = continuations(text, source, special) if special.size else None
     if clings is not None:
-        _loosen(clings, codes, widest)
+        _loosen(clings, source, widest)
+    codes = source.copy()
+    codes[controls] = _CONTROL_MARKS[source[controls]]
+    unmarked = controls[codes[controls] == 0] if controls.size else controls
+    escaped = np.concatenate((unmarked, _uncovered(source, special, coverage, genuine)))
+    escaped.sort()
+    joined = np.flatnonzero(clings) if clings is not None else _NONE
+    splices: list[Splice] = []
 
-    printed = codes.copy()
-    printed[codes == _LINE] = _NEWLINE_MARK
-    printed[codes == _TAB] = _TAB_MARK
-    if not run_starts.size and not escaped.size:
-        starts = np.ones(codes.size, np.bool_) if clings is None else ~clings
-        return PageText(printed, np.arange(codes.size, dtype=np.int32), starts)
+    runs = _blank_runs(source)
+    if runs.starts.size:
+        codes, splice, digits = _numbered(codes, runs)
+        splices.append(splice)
+        joined = np.concatenate((splice.forward(joined), digits))
+    if escaped.size:
+        values = source[escaped]
+        opens, closes = _bracket_groups(escaped, clings)
+        at = splices[0].forward(escaped) if splices else escaped
+        codes, splice, rest = _bracketed(codes, at, values, opens, closes)
+        splices.append(splice)
+        joined = np.concatenate((splice.forward(joined), rest))
+    joined.sort()
+    return PageText(codes, joined, tuple(splices))
 
-    # How many codes each character becomes, hence where they go.
-    length = np.ones(codes.size, np.int32)
-    inside = _spans(codes.size, run_starts, run_ends)
-    length[inside] = 0
-    counts = run_ends - run_starts
-    digits = _decimal_length(counts)
-    length[run_starts] = digits
-    opens, closes = _bracket_groups(escaped, clings)
-    values = codes[escaped]
-    hexes = _hex_length(values)
-    length[escaped] = 1 + hexes + closes
-    position = np.cumsum(length, dtype=np.int64) - length
 
-    out = np.empty(int(position[-1] + length[-1]), np.uint32)
-    simple = plain & ~inside
-    out[position[simple]] = printed[simple]
-    for place in range(int(digits.max(initial=0))):
+def _uncovered(
+    source: NDArray[np.uint32], special: Offsets, coverage: Coverage, genuine: Offsets | None
+) -> Offsets:
+    """Those of the offsets `special` that hold a character without a glyph, or a mark that is none."""
+    if not special.size:
+        return special
+    found = source[special]
+    lacking = (coverage.cells[found] == 0) | _IS_MARK[np.minimum(found, _IS_MARK.size - 1)]
+    if genuine is not None and genuine.size:
+        lacking[np.searchsorted(special, genuine)] = False
+    return special[lacking]
+
+
+class _Runs(NamedTuple):
+    """Runs of blanks that are printed as a number: first offset, length, digits of the number."""
+
+    starts: Offsets
+    lengths: Offsets
+    digits: Offsets
+
+
+def _blank_runs(source: NDArray[np.uint32]) -> _Runs:
+    blank = source == _BLANK
+    pairs = np.flatnonzero(blank[1:] & blank[:-1])
+    first = np.flatnonzero(np.diff(pairs, prepend=-2) != 1)
+    starts = pairs[first]
+    lengths = np.diff(first, append=pairs.size) + 1
+    before = source[starts - 1]
+    leading = (starts == 0) | (before == _LINE) | (before == _TAB)
+    long = lengths >= np.where(leading, 2, 4)
+    lengths = lengths[long]
+    return _Runs(starts[long], lengths, _decimal_length(lengths))
+
+
+def _numbered(codes: NDArray[np.uint32], runs: _Runs) -> tuple[NDArray[np.uint32], Splice, Offsets]:
+    """`codes` (which it writes into) with numbers for runs of blanks; where digits after the first are."""
+    starts, lengths, digits = runs
+    for place in range(int(digits.max())):
         has = digits > place
-        digit = counts[has] // 10 ** (digits[has] - 1 - place) % 10
-        out[position[run_starts[has]] + place] = _DIGITS[digit]
-    at = position[escaped]
-    out[at] = np.where(opens, ord(marks.OPEN), ord("."))
-    for place in range(int(hexes.max(initial=0))):
+        digit = lengths[has] // 10 ** (digits[has] - 1 - place) % 10
+        codes[starts[has] + place] = _DIGITS[digit]
+    # A number is never longer than its run: it stands in the run's first cells, and the rest goes.
+    kept = np.ones(codes.size, np.bool_)
+    kept[_ranges(starts + digits, lengths - digits)] = False
+    splice = Splice(starts, lengths, digits)
+    return codes[kept], splice, _ranges(splice.forward(starts) + 1, digits - 1)
+
+
+def _bracketed(
+    codes: NDArray[np.uint32],
+    at: Offsets,
+    values: NDArray[np.uint32],
+    opens: NDArray[np.bool_],
+    closes: NDArray[np.bool_],
+) -> tuple[NDArray[np.uint32], Splice, Offsets]:
+    """`codes` with the code points `values` in place of the characters `at`, and where all but the first
+    code of each of them are."""
+    hexes = _hex_length(values)
+    lengths = 1 + hexes + closes
+    splice = Splice(at, 1, lengths)
+    out = widened(codes, at, lengths - 1)
+    begin = splice.forward(at)
+    out[begin] = np.where(opens, ord(marks.OPEN), ord("."))
+    for place in range(int(hexes.max())):
         has = hexes > place
         shift = (4 * (hexes[has] - 1 - place)).astype(np.uint32)
-        out[at[has] + 1 + place] = _HEX[values[has] >> shift & 15]
-    out[(at + 1 + hexes)[closes]] = ord(marks.CLOSE)
-
-    present = length > 0
-    starts = np.zeros(out.size, np.bool_)
-    starts[position[present]] = True
-    if clings is not None:
-        starts[position[present & clings]] = False
-    return PageText(out, np.repeat(np.arange(codes.size, dtype=np.int32), length), starts)
+        out[begin[has] + 1 + place] = _HEX[values[has] >> shift & 15]
+    out[(begin + 1 + hexes)[closes]] = ord(marks.CLOSE)
+    return out, splice, _ranges(begin + 1, lengths - 1)
 
 
-def _blank_runs(codes: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Half-open spans of the runs of blanks that are printed as a number."""
-    edges = np.diff((codes == _BLANK).view(np.int8), prepend=0, append=0)
-    starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
-    before = codes[starts - 1]
-    leading = (starts == 0) | (before == _LINE) | (before == _TAB)
-    long = ends - starts >= np.where(leading, 2, 4)
-    return starts[long], ends[long]
-
-
-def _spans(size: int, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """True inside the half-open spans, which do not touch."""
-    edges = np.zeros(size + 1, np.int8)
-    edges[starts] = 1
-    edges[ends] -= 1
-    return np.cumsum(edges[:-1], dtype=np.int8).view(np.bool_)
+def _ranges(starts: Offsets, lengths: Offsets) -> Offsets:
+    """All offsets of the spans that start at `starts`, in order."""
+    ends = lengths.cumsum()
+    return np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1] if ends.size else 0)
 
 
 def _bracket_groups(

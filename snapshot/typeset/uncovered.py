@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-import numpy as np
-
-from snapshot.typeset.pagetext import Coverage, code_points
+from snapshot.typeset.pagetext import Coverage, census
 
 __all__ = ["uncovered"]
 
@@ -17,10 +15,10 @@ def uncovered(folded: str, coverage: Coverage) -> dict[str, int]:
     Kinds are scripts (the first word of a letter's Unicode name: "CJK", "HIRAGANA", "ARABIC", …),
     "combining marks", "invisible" (format characters, special spaces, lone surrogates) and "symbols".
     """
-    codes, counts = np.unique(code_points(folded), return_counts=True)
+    codes, counts = census(folded)
     kinds: dict[str, int] = {}
     for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
-        if coverage.cells[code] or code in (9, 10):
+        if coverage.cells[code]:
             continue
         kind = _kind(chr(code))
         kinds[kind] = kinds.get(kind, 0) + count

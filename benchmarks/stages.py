@@ -1,0 +1,148 @@
+"""The stages of rendering, each apart, and the whole beside its floor: the compressor alone."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+import numpy as np
+
+import snapshot
+from benchmarks.measure import Row, Variant, ascii_of, least, mixed_of, text_of, transcripts
+from benchmarks.rivals import careful_pillow, naive_pillow
+from snapshot.legibility.readback import PageReader
+from snapshot.raster.blit import Blitter
+from snapshot.raster.compress import PROFILES, compressor_for
+from snapshot.source import Source, source_of
+from snapshot.typeset.grid import Grid, set_pages
+
+__all__ = ["reading", "rivals", "sizes", "text_stages", "wholes"]
+
+# Pages that the slowest compressors are measured on.
+_SAMPLE = 8
+
+
+def reading() -> Iterator[Row]:
+    """From files to source text; characters are bytes here."""
+    for path in transcripts():
+        data = path.read_bytes()
+        load = least(lambda data=data: snapshot.load(data))
+        yield Row("read transcript", path.name, len(data), *load)
+        transcript = snapshot.load(data)
+        yield Row("read source", path.name, len(data), *least(lambda it=transcript: source_of(it)))
+
+
+def text_stages(chars: int) -> Iterator[Row]:
+    """Typesetting of three kinds of text, and reading a page back."""
+    setting = Variant(2, 9)
+    layout = setting.layout
+    for name, text in (("real", text_of(chars)), ("ASCII", ascii_of(chars)), ("mixed", mixed_of(chars))):
+        source = Source(text)
+        atlas = setting.atlas(source)
+
+        def typeset(source=source, atlas=atlas) -> int:
+            return sum(1 for _ in set_pages(source, atlas, layout.columns, layout.rows))
+
+        yield Row("typeset", name, chars, *least(typeset))
+    source = Source(text_of(layout.capacity))
+    page = next(setting.pages(source, threads=1))
+    reader = PageReader(layout, setting.atlas(source))
+    yield Row("read back", "one page", page.chars, *least(lambda: reader.read(page.png)))
+
+
+def wholes(depth: int, width: int, chars: int, profiles: tuple[str, ...] = PROFILES) -> Iterator[Row]:
+    """Raster, compressor and whole of one cell width and depth."""
+    setting, source = Variant(depth, width), Source(text_of(chars))
+    layout, atlas = setting.layout, setting.atlas(source)
+    grids = list(set_pages(source, atlas, layout.columns, layout.rows))
+    for compiled in (False, True):
+        blitter = Blitter(atlas, layout.width, compiled=compiled)
+        into = np.empty((layout.height, 1 + blitter.row_bytes), np.uint8)
+
+        def raster(blitter=blitter, into=into) -> None:
+            for grid in grids:
+                blitter.scanlines(grid.cells, layout.height, into=into)
+
+        yield Row("raster", f"{setting.name}, {'numba' if compiled else 'numpy'}", chars, *least(raster))
+    blitter = Blitter(atlas, layout.width)
+    pages = [blitter.scanlines(grid.cells, layout.page_height(len(grid.cells))) for grid in grids]
+    for profile in profiles:
+        yield from _profile(setting, source, grids, pages, profile)
+
+
+def _profile(
+    setting: Variant, source: Source, grids: list[Grid], pages: list[np.ndarray], profile: str
+) -> Iterator[Row]:
+    """The compressor of a profile alone, and all that leads to it with it."""
+    compressor = compressor_for(profile)
+    name = f"{setting.name}, {profile}"
+    step = -(-len(pages) // _SAMPLE)
+    chosen, chars = pages, len(source.text)
+    if profile == "small":  # so slow that a sample is enough, and that the rest of the work does not show
+        chosen, chars = pages[::step], sum(grid.stop - grid.start for grid in grids[::step])
+
+    def compress(some: list[np.ndarray] = chosen) -> int:
+        return sum(len(compressor.zlib_stream(page.data, compressor.level)) for page in some)
+
+    share = compress(pages[::step]) / sum(len(zlib.compress(page.data, 6)) for page in pages[::step])
+    floor = least(compress, runs=3 if profile == "small" else 5)
+    yield Row("compress", f"{name} ({compressor.library})", chars, *floor, share, "bytes of zlib 6")
+    if profile == "small":
+        return
+
+    def whole(threads: int) -> int:
+        made = setting.pages(source, threads=threads, compress=profile, compiled=True)
+        return sum(len(page.png) for page in made)
+
+    single = least(lambda: whole(1))
+    yield Row("whole", f"{name}, 1 thread", chars, *single, floor[0] / single[0], "compressor alone")
+    double = least(lambda: whole(2), runs=9)
+    yield Row("whole", f"{name}, 2 threads", chars, *double, single[1] / double[1], "1 thread, by the clock")
+
+
+def sizes(counts: tuple[int, ...]) -> Iterator[Row]:
+    """The whole at several sizes; the cost of a character beside that of the largest."""
+    setting = Variant(2, 9)
+    spent: dict[int, tuple[float, float]] = {}
+    for chars in counts:
+        source = Source(text_of(chars))
+
+        def whole(source=source) -> int:
+            return sum(len(page.png) for page in setting.pages(source, threads=1, compiled=True))
+
+        spent[chars] = least(whole, seconds=4)
+    most = max(counts)
+    for chars, (cpu, wall) in spent.items():
+        ratio = cpu / chars / (spent[most][0] / most)
+        yield Row(
+            "size", f"{setting.name}, default", chars, cpu, wall, ratio, f"cost of a character of {most:,}"
+        )
+
+
+def rivals(chars: int) -> Iterator[Row]:
+    """The whole on one thread without numba, and Pillow on the same text and page."""
+    text = text_of(chars)
+    grey, ink = Variant(2, 9), Variant(1, 9)
+
+    def ours(setting: Variant) -> int:
+        return sum(len(page.png) for page in setting.pages(Source(text), threads=1, compiled=False))
+
+    one, two = least(lambda: ours(ink)), least(lambda: ours(grey))
+    yield Row("rival", "ours, 1 bit", chars, *one)
+    yield Row("rival", "ours, 2 bit", chars, *two)
+    short = text[: chars // 4]
+    for name, work, base in (
+        ("careful Pillow, 1 bit", lambda: careful_pillow(short, ink, "1"), one),
+        ("careful Pillow, grey", lambda: careful_pillow(short, grey, "L"), two),
+        ("naive Pillow, grey", lambda: naive_pillow(short, grey), two),
+    ):
+        cpu, wall = least(work, runs=2)
+        yield Row(
+            "rival",
+            name,
+            len(short),
+            cpu,
+            wall,
+            cpu / len(short) / (base[0] / chars),
+            "ours: so many times slower",
+        )

@@ -1,0 +1,33 @@
+"""Whether the numba kernels can be had, found out once."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+
+import numpy as np
+
+__all__ = ["can_compile", "is_loaded"]
+
+_KERNELS = "snapshot.raster.kernels"
+
+
+def is_loaded() -> bool:
+    """Whether this process has loaded the kernels, so that they cost nothing more."""
+    return _KERNELS in sys.modules and can_compile()
+
+
+@cache
+def can_compile() -> bool:
+    """Load the kernels, compiling them where no former process left them in numba's cache; False if it fails.
+
+    Numba keeps its cache beside the module or, where that cannot be written to, in the user's cache
+    folder. Where neither can, it refuses the kernel; NumPy does the same work.
+    """
+    try:
+        from snapshot.raster.kernels import pack_rows
+
+        pack_rows(np.zeros((1, 1), np.uint32), np.zeros((1, 1), np.uint64), 8, np.zeros((1, 1, 2), np.uint8))
+    except (ImportError, RuntimeError, OSError):
+        return False
+    return True

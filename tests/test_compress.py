@@ -1,0 +1,176 @@
+"""Profiles of compression, and the ways to one page: the same pixels by any, the same bytes by each."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zlib
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from PIL import Image
+
+import snapshot
+from snapshot.errors import SnapshotError
+from snapshot.layout import layout_for
+from snapshot.pages import Setting
+from snapshot.raster import compiled as compiled_module
+from snapshot.raster.compiled import can_compile
+from snapshot.raster.compress import PROFILES, compressor_for
+from snapshot.resources import locate
+from snapshot.source import Source
+from tests.conftest import LAYOUTS, read_back, small
+from tests.test_promises import texts
+from tests.test_raster import decode_png
+
+TEXT = "def read(path):\n    return [row.strip() for row in open(path)]\n\nZażółć → 漢字 🚀\n" * 900
+
+
+@given(texts, st.sampled_from(LAYOUTS), st.sampled_from(PROFILES))
+@hypothesis_settings(max_examples=25)
+def test_every_way_to_a_page_gives_the_same_pixels(text, name, profile):
+    """NumPy and kernel, any number of threads, any profile: pixels are one, and bytes are one a profile."""
+    source = Source(text * 30)
+    setting = Setting(small(40, 4, name))
+    plain = list(setting.pages(source, threads=1, compiled=False))
+    pages = [page.png for page in setting.pages(source, threads=1, compress=profile, compiled=False)]
+    for threads in (1, 2, 3):
+        for compiled in (False, True):
+            made = setting.pages(source, threads=threads, compress=profile, compiled=compiled)
+            assert [page.png for page in made] == pages
+    for page, other in zip(plain, pages, strict=True):
+        slow, depth = decode_png(page.png)
+        pixels, other_depth = decode_png(other)
+        assert depth == other_depth
+        assert np.array_equal(slow, pixels)
+        with Image.open(BytesIO(other)) as image:
+            image.load()
+            assert image.size == (page.width, page.height)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_pages_of_every_layout_and_profile_read_back(name, profile):
+    """The last page is not full, and in the file as any other."""
+    setting, source = Setting(layout_for(name=name)), Source(TEXT)
+    pages = list(setting.pages(source, compress=profile))
+    assert "".join(page.text for page in read_back(setting, source, pages)) == TEXT
+    assert [page.png for page in setting.pages(source, compress=profile, threads=1, compiled=True)] == [
+        page.png for page in pages
+    ]
+
+
+def test_profiles_are_as_large_as_their_names_say():
+    sizes = {
+        profile: sum(len(page.png) for page in snapshot.render(TEXT, layout="claude-high", compress=profile))
+        for profile in PROFILES
+    }
+    assert sizes["small"] < sizes["default"] < sizes["fast"]
+
+
+def test_an_unknown_profile_is_one_line():
+    with pytest.raises(SnapshotError, match=r"unknown compression 'best'; known are default, fast, small"):
+        snapshot.render("text", layout="claude-high", compress="best")
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_standard_library_stands_in_for_what_is_not_installed(monkeypatch, profile):
+    want = list(snapshot.render(TEXT, layout="claude-high", compress=profile))
+    compressor_for.cache_clear()
+    monkeypatch.setitem(sys.modules, "deflate", None)
+    monkeypatch.setitem(sys.modules, "isal.isal_zlib", None)
+    try:
+        assert compressor_for(profile).library.startswith("zlib ")
+        for page, other in zip(
+            want, snapshot.render(TEXT, layout="claude-high", compress=profile), strict=True
+        ):
+            assert np.array_equal(decode_png(page.png)[0], decode_png(other.png)[0])
+    finally:
+        compressor_for.cache_clear()
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_streams_and_checksums_are_those_of_zlib(profile):
+    compressor = compressor_for(profile)
+    data = np.random.default_rng(3).integers(0, 5, 100_000, dtype=np.uint8)
+    assert zlib.decompress(compressor.zlib_stream(data.data, compressor.level)) == data.tobytes()
+    assert compressor.crc32(b"IDAT", 0) == zlib.crc32(b"IDAT")
+    assert compressor.crc32(data.data, 17) == zlib.crc32(data.data, 17)
+
+
+# --- numba, where it cannot be had
+
+_RENDER = """
+import snapshot
+from snapshot.layout import layout_for
+from snapshot.pages import Setting
+from snapshot.raster.compiled import can_compile
+from snapshot.source import Source
+
+print(can_compile())
+setting = Setting(layout_for(name="claude-high"))
+assert len(list(setting.pages(Source("some text"), compiled=True))) == 1
+"""
+
+
+def render_from_a_copy(folder: Path, *, users_cache: bool) -> str:
+    """What a process prints that runs a copy of the package beside which nothing can be written.
+
+    A file stands where the cache's folder would be: that stops root too, unlike a folder's mode.
+    """
+    for name in ("snapshot", "fonts", "layouts"):
+        shutil.copytree(locate(name) if name != "snapshot" else Path(snapshot.__file__).parent, folder / name)
+    shutil.rmtree(folder / "snapshot" / "raster" / "__pycache__", ignore_errors=True)
+    (folder / "snapshot" / "raster" / "__pycache__").touch()
+    cache = folder / "cache"
+    cache.mkdir() if users_cache else cache.touch()
+    own = {
+        "PYTHONPATH": str(folder),
+        "HOME": str(cache),
+        "XDG_CACHE_HOME": str(cache),
+        "LOCALAPPDATA": str(cache),
+    }
+    environment = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"} | own
+    done = subprocess.run(
+        [sys.executable, "-c", _RENDER], capture_output=True, text=True, env=environment, cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_numpy_does_the_work_where_no_cache_can_be_written(tmp_path: Path):
+    assert render_from_a_copy(tmp_path, users_cache=False) == "False"
+
+
+def test_numba_keeps_its_cache_in_the_users_folder(tmp_path: Path):
+    """As for an installation that cannot be written to."""
+    assert render_from_a_copy(tmp_path, users_cache=True) == "True"
+    assert list((tmp_path / "cache").rglob("*.nbi"))
+
+
+def test_numpy_does_the_work_without_numba(monkeypatch):
+    can_compile.cache_clear()
+    monkeypatch.setitem(sys.modules, "snapshot.raster.kernels", None)
+    try:
+        assert not compiled_module.can_compile()
+        setting = Setting(layout_for(name="claude-high"))
+        assert len(list(setting.pages(Source("some text"), compiled=True))) == 1
+    finally:
+        can_compile.cache_clear()
+
+
+def test_rendering_a_small_text_loads_nothing_heavy():
+    code = (
+        "import sys, snapshot\n"
+        "list(snapshot.render('text\\n' * 20000, model='claude-opus-4-8'))\n"
+        "print([name for name in ('numba', 'PIL', 'isal') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
