@@ -12,10 +12,12 @@ A layout file holds one provider. Its keys:
     * `price`: USD per million tokens as text: `input`, `cache_write`, `cache_read`, `output`; `steps`: the
       same `above` so many tokens of prompt, for the whole prompt
     * `chars_per_token`: `value` and `basis`, for ASCII text; `tokenizer`: a vocabulary that counts exactly
-    * `limits`: what the provider refuses, see `LIMITS`; `evidence`: what is known of legible cells
+    * `limits`: what the provider refuses, see `LIMITS`; `evidence`: what is known of legible cells,
+      or a sentence that begins with "not measured"
     * `uncertain`, `conflict`: a sentence on figures that are not certain; which of several was taken, and why
     * `layouts`: by name, `default` first: `face` (a file of `fonts/`), `width`, `height` of a full page; the
       answers of `snapshot.solver`. `bounds`: `max_side`, the longest side it may take, and `why`
+    * `example`: a model id that stands for the reader where costs are compared
     * `peers`: page sizes that other tools use, to compare with
     * `[[readers.lines]]`: models of the reader that differ: `models`, and their own `window`, `max_output`,
       `price`, `limits`, `billing_at`
@@ -97,6 +99,7 @@ _LINE = {
 _READER = {
     "name": Key("text", required=True),
     "title": Key("text", required=True),
+    "example": Key("text"),
     **_LINE,
     "extends": Key("text"),
     "vision": Key("flag"),
@@ -208,11 +211,17 @@ class Reader:
     layouts: Mapping[str, PageShape] = field(default_factory=dict)
     peers: tuple[tuple[int, int, str], ...] = ()
     lines: tuple[ModelLine, ...] = ()
+    example: str = ""
     uncertain: str = ""
     conflict: str = ""
     evidence: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     route: str = "direct"
+
+    @property
+    def measured(self) -> bool:
+        """Whether anybody has published how well it reads small glyphs."""
+        return any(not item.startswith("not measured") for item in self.evidence)
 
     def rule_at(self, detail: str | None) -> BillingRule:
         """The billing rule of images sent at `detail`; the reader's own where none is known for it."""
@@ -369,6 +378,7 @@ def _reader(file: Mapping[str, Any], entry: Mapping[str, Any], where: str) -> Re
             line_from(check(line, _LINE, f"{where}, line {number}"), rules, f"{where}, line {number}")
             for number, line in enumerate(entry.get("lines", ()), 1)
         ),
+        example=entry.get("example", ""),
         uncertain=entry.get("uncertain", ""),
         conflict=entry.get("conflict", ""),
         evidence=tuple(entry.get("evidence", ())),
