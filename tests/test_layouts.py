@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from benchmarks.solve import compare
+from snapshot.billing import Grid
 from snapshot.errors import LayoutError
 from snapshot.gateways import gateway_named, gateway_of, gateways
 from snapshot.layout import layout_for, layout_names, model_key, reader_for, readers
 from snapshot.readers import ENVIRONMENT, layout_files
-from snapshot.solver import bounds_of, solve
+from snapshot.solver import FEWEST_CELLS, Answer, Bounds, bounds_of, explain, solve
 
 IDS = {
     "claude-high": [
@@ -317,6 +322,58 @@ def test_a_broken_layout_file_is_named(own, old, new, problem):
         readers()
     assert "mine.toml" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_no_shape_of_another_tool_is_better():
+    rows = compare()
+    assert sum(row.peer is not None for row in rows) > 20
+    for row in rows:
+        assert float(row.answer.per_token) >= row.peer_per_token, (row.reader.name, row.layout, row.peer)
+
+
+def test_the_solver_says_which_bound_holds_the_page():
+    reader = reader_for("claude-opus-4-8")
+    assert reader.billing is not None
+    (side, whole) = explain(reader.billing, (9, 16), bounds_of(reader.limits))
+    assert side.startswith("no side over 2000 px (else ")
+    assert whole.startswith("whole cells")
+    reader = reader_for("gpt-5.6-sol")
+    assert reader.billing is not None
+    assert "the rule's own caps" in explain(reader.billing, (8, 16), bounds_of(reader.limits))[0]
+    assert explain(reader.billing, (300, 16), bounds_of(reader.limits)) == ("no page fits",)
+
+
+@given(
+    st.integers(150, 420),
+    st.integers(100, 420),
+    st.sampled_from(["claude-high", "gpt-patch", "gemini-3", "nova-1"]),
+)
+def test_the_solver_is_exact(width, height, name):
+    """Against every size there is, in a small world: no page is better than the answer."""
+    reader = next(reader for reader in readers() if reader.name == name)
+    rule = reader.billing
+    assert rule is not None
+    small = replace(rule, budget=40) if isinstance(rule, Grid) else rule  # type: ignore[type-var]
+    answer = solve(small, (4, 5), Bounds(side=360))
+    if answer is None:
+        return
+    width, height = min(width, 360), min(height, 360)
+    if small.preprocess(width, height) != (width, height) or not small.steady(width, height):
+        return
+    other = Answer(width, height, width // 4, height // 5, small.tokens(width, height))
+    assert other.cells < FEWEST_CELLS or not other.beats(answer)
+
+
+@pytest.mark.parametrize("name", list(layout_names()))
+def test_the_last_page_is_the_cheapest_that_holds_it(name):
+    layout = layout_for(name=name)
+    aspect = layout.reader.limits.get("max_aspect", 10**6)
+    for rows in {1, 2, layout.rows // 3, layout.rows // 2, layout.rows - 1} - {0}:
+        chosen = layout.billing.tokens(layout.width, layout.page_height(rows))
+        for height in range(max(rows * layout.cell[1], -(-layout.width // aspect)), layout.height + 1):
+            if layout.billing.preprocess(layout.width, height) == (layout.width, height):
+                unsteady = not layout.billing.steady(layout.width, height)
+                assert unsteady or chosen <= layout.billing.tokens(layout.width, height)
 
 
 def test_layouts_are_what_the_solver_finds():

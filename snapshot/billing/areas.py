@@ -61,9 +61,10 @@ def _reshaped(width: int, height: int, side: int) -> tuple[int, int]:
 
 def _aspect_sizes(least: int, side: int) -> Iterator[tuple[int, int]]:
     for across, down in sorted(_ASPECTS):
-        for times in range(1, side // max(across, down) + 1):
-            if times * max(across, down) >= least:
-                yield times * across, times * down
+        for short in range(1, side + 1):
+            size = short * across // min(across, down), short * down // min(across, down)
+            if least <= max(size) <= side:
+                yield size
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class PerAspect(Rule):
         return -(-area * points[-1][1] // points[-1][0])
 
     def native_sizes(self, side: int) -> Iterator[tuple[int, int]]:
-        """Sizes of an exact aspect."""
+        """Sizes of an aspect, to the pixel."""
         return _aspect_sizes(self.side, side)
 
 
@@ -128,7 +129,7 @@ class PerImage(Rule):
         return self.each
 
     def native_sizes(self, side: int) -> Iterator[tuple[int, int]]:
-        """Sizes of an exact aspect."""
+        """Sizes of an aspect, to the pixel."""
         return _aspect_sizes(self.side, side)
 
 
