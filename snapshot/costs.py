@@ -17,7 +17,7 @@ from snapshot.pages import Setting
 from snapshot.readers import Price, Reader, readers
 from snapshot.source import Source
 from snapshot.tokens import counter, text_tokens
-from snapshot.typeset.grid import Grid, set_pages
+from snapshot.typeset.grid import Grid
 
 __all__ = ["Cost", "break_even", "cost_of", "costs_of", "example_models"]
 
@@ -117,7 +117,7 @@ def cost_of(model: str, setting: Setting, text_class: str, text: str) -> Cost:
     """The cost of one text as text and as pages."""
     layout, source = setting.layout, Source(text)
     atlas = setting.atlas(source)
-    grids = list(set_pages(source, atlas, layout.columns, layout.rows))
+    grids = list(setting.grids(source, atlas))
     tokens = sum(
         layout.billing.tokens(layout.width, layout.page_height(grid.cells.shape[0])) for grid in grids
     )

@@ -28,7 +28,7 @@ from snapshot.raster.atlas import atlas_for
 from snapshot.source import Elision, Source, strict_text
 from snapshot.tokens import text_tokens
 from snapshot.typeset.fold import fold
-from snapshot.typeset.marks import GUIDE
+from snapshot.typeset.marks import GUIDE, LINES_GUIDE
 from snapshot.typeset.uncovered import uncovered
 
 __all__ = ["MANIFEST", "SCHEMA", "Mismatch", "check", "load_manifest", "open_pages", "read_source", "write"]
@@ -154,6 +154,7 @@ def open_pages(folder: Path, manifest: dict[str, Any]) -> Callable[[dict[str, An
             height=table["height"],
             cell=tuple(table["cell"]),
             face=table["face"],
+            text_columns=table["text_columns"],
         )
         setting = Setting(layout, font=table["font"])
     except KeyError as error:
@@ -272,6 +273,7 @@ def _manifest(
             "height": layout.height,
             "columns": layout.columns,
             "rows": layout.rows,
+            "text_columns": layout.text_columns,
             "cell": list(layout.cell),
             "levels": face.levels,
             "face": layout.face,
@@ -298,7 +300,7 @@ def _manifest(
             "tokens": tokens,
             "text_tokens": text_tokens(source.text, layout.reader),
         },
-        "guide": GUIDE,
+        "guide": LINES_GUIDE if layout.text_columns else GUIDE,
         "pages": entries,
     }
 

@@ -12,6 +12,7 @@ from snapshot.errors import LayoutError
 from snapshot.gateways import carried, gateway_named, gateway_of
 from snapshot.readers import PageShape, Price, Reader, best_match, readers
 from snapshot.solver import fitted_height
+from snapshot.typeset.placing import column_width
 
 __all__ = [
     "Layout",
@@ -38,6 +39,7 @@ class Layout:
         face: name of the face file.
         width, height: a full page in pixels.
         cell: width and height of a cell in pixels.
+        text_columns: columns of text that keeps its lines; 0 is flowing text.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Layout:
     width: int
     height: int
     cell: tuple[int, int]
+    text_columns: int = 0
 
     @property
     def columns(self) -> int:
@@ -65,7 +68,9 @@ class Layout:
 
     @property
     def capacity(self) -> int:
-        """Cells of a full page: its characters, if each takes one."""
+        """Cells of a full page: its characters, if each takes one (and lines fill their columns)."""
+        if self.text_columns:
+            return column_width(self.columns, self.text_columns) * self.text_columns * self.rows
         return self.columns * self.rows
 
     @property
@@ -89,6 +94,7 @@ class Layout:
         lines = [
             f"{self.name}: {self.reader.title}",
             f"  page        {self.width} × {self.height} px, {self.columns} columns × {self.rows} rows",
+            *([f"  lines       kept, in {self.text_columns} columns"] if self.text_columns else []),
             f"  cell        {self.cell[0]} × {self.cell[1]} px, face {self.face}",
             f"  characters  {self.capacity:,} a page, {self.capacity / self.tokens:.2f} per token",
             f"  tokens      {self.tokens:,} a page"
@@ -240,7 +246,8 @@ def _named(name: str) -> Layout:
 
     cell = cell_of(shape.face)
     full_name = reader.name if layout_name == "default" else f"{reader.name}/{layout_name}"
-    layout = Layout(full_name, reader, shape.face, shape.width, shape.height, cell)
-    if layout.columns < _FEWEST_COLUMNS or layout.rows < 1:
+    layout = Layout(full_name, reader, shape.face, shape.width, shape.height, cell, shape.text_columns)
+    widest = column_width(layout.columns, max(1, layout.text_columns))
+    if widest < _FEWEST_COLUMNS or layout.rows < 1:
         raise LayoutError(f"layout {name}: a page of {shape.width}x{shape.height} px holds too few cells")
     return layout

@@ -20,6 +20,7 @@ from snapshot.raster.face import Face, load_face, user_face
 from snapshot.raster.png import encode_png
 from snapshot.source import Source, source_of
 from snapshot.typeset.grid import Grid, set_pages
+from snapshot.typeset.lines import set_lines
 from snapshot.typeset.pagetext import code_points
 
 __all__ = ["Page", "Setting", "render"]
@@ -80,6 +81,20 @@ class Setting:
         """The glyphs that `source` needs."""
         return atlas_for(self.face, helpers_for(self.face, code_points(source.text)))
 
+    def grids(self, source: Source, atlas: Atlas, *, compiled: bool = False) -> Iterator[Grid]:
+        """The pages of `source` as glyph numbers: flowing, or in columns that keep lines."""
+        layout = self.layout
+        if not layout.text_columns:
+            return set_pages(source, atlas, layout.columns, layout.rows, compiled=compiled)
+        return set_lines(
+            source,
+            atlas,
+            layout.columns,
+            layout.rows,
+            layout.text_columns,
+            fit=lambda rows: layout.page_height(rows) // layout.cell[1],
+        )
+
     def pages(self, source: Source, *, threads: int | None = None) -> Iterator[Page]:
         """Render `source`, page after page; a few pages are in memory at a time.
 
@@ -99,7 +114,7 @@ class Setting:
             tokens = layout.billing.tokens(layout.width, height)
             return Page(number, png, layout.width, height, grid.start, grid.stop, tokens)
 
-        grids = enumerate(set_pages(source, atlas, layout.columns, layout.rows, compiled=compiled), 1)
+        grids = enumerate(self.grids(source, atlas, compiled=compiled), 1)
         threads = threads or _processors()
         if threads == 1 or len(source.text) <= 2 * layout.capacity:
             for number, grid in grids:

@@ -16,7 +16,8 @@ A layout file holds one provider. Its keys:
       or a sentence that begins with "not measured"
     * `uncertain`, `conflict`: a sentence on figures that are not certain; which of several was taken, and why
     * `layouts`: by name, `default` first: `face` (a file of `fonts/`), `width`, `height` of a full page; the
-      answers of `snapshot.solver`. `bounds`: `max_side`, the longest side it may take, and `why`
+      answers of `snapshot.solver`. `text_columns`: columns that keep lines, in place of flowing text.
+      `bounds`: `max_side`, the longest side a page may take, and `why`
     * `example`: a model id that stands for the reader where costs are compared
     * `peers`: page sizes that other tools use, to compare with
     * `[[readers.lines]]`: models of the reader that differ: `models`, and their own `window`, `max_output`,
@@ -127,6 +128,7 @@ _SHAPE = {
     "face": Key("text", required=True),
     "width": Key("count", required=True),
     "height": Key("count", required=True),
+    "text_columns": Key("count"),
 }
 _BOUNDS = {"max_side": Key("count", required=True), "why": Key("text", required=True)}
 _PEER = {"size": Key("size", required=True), "who": Key("text", required=True)}
@@ -134,11 +136,12 @@ _PEER = {"size": Key("size", required=True), "who": Key("text", required=True)}
 
 @dataclass(frozen=True, slots=True)
 class PageShape:
-    """A face and the size of a full page in pixels."""
+    """A face, the size of a full page in pixels, and columns that keep lines; 0 is flowing text."""
 
     face: str
     width: int
     height: int
+    text_columns: int = 0
 
 
 @dataclass(frozen=True, slots=True)

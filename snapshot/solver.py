@@ -24,15 +24,18 @@ from fractions import Fraction
 from functools import lru_cache
 
 from snapshot.billing import BillingRule
+from snapshot.typeset.placing import column_width
 
 __all__ = [
     "FEWEST_CELLS",
     "LARGEST_SIDE",
+    "LEAST_LINE",
     "Answer",
     "Bounds",
     "bounds_of",
     "explain",
     "fitted_height",
+    "line_columns",
     "solve",
 ]
 
@@ -41,6 +44,9 @@ LARGEST_SIDE = 2000
 
 FEWEST_CELLS = 2500
 """Cells of the smallest page that is worth an image: about a screen of a terminal."""
+
+LEAST_LINE = 50
+"""Cells of the narrowest column of lines: most lines of code are shorter."""
 
 _FEWEST_COLUMNS = 20
 
@@ -146,6 +152,18 @@ def explain(rule: BillingRule, cell: tuple[int, int], bounds: Bounds) -> tuple[s
             f"{best.width % cell[0]} and {best.height % cell[1]} px left over, for a size that is not resized"
         )
     return (*(reasons or ["no bound of the page: the rule's own caps"]), whole)
+
+
+def line_columns(columns: int) -> int:
+    """How many columns of lines a page of `columns` cells across takes, each `LEAST_LINE` cells at the least.
+
+    More and narrower columns hold more, since most lines are short, until most of them wrap: measured by
+    `benchmarks.lines`.
+    """
+    count = 1
+    while column_width(columns, count + 1) >= LEAST_LINE:
+        count += 1
+    return count
 
 
 @lru_cache(maxsize=4096)

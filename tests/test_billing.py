@@ -13,6 +13,7 @@ from snapshot.billing import (
     RULES,
     BillingRule,
     BudgetedPatches,
+    BudgetFit,
     Grid,
     PaddedPatches,
     rule_from,
@@ -103,6 +104,8 @@ def test_what_is_smaller_than_an_unresized_image_is_unresized_and_no_dearer(rule
     if rule.preprocess(*seen) != seen or min(seen) < 340:
         return
     less = data.draw(st.integers(max(16, seen[1] // 60), seen[1]))
+    if isinstance(rule, BudgetFit) and seen[0] * less < rule.min_tokens * rule.patch**2:
+        return  # strips of a few patches are enlarged; pages are larger
     assert rule.preprocess(seen[0], less) == (seen[0], less)
     assert rule.tokens(seen[0], less) <= rule.tokens(*seen)
 
