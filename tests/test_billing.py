@@ -122,12 +122,24 @@ def test_preprocessing_is_final(rule, width, height):
         assert seen[1] <= height
 
 
-@given(st.sampled_from([PaddedPatches(28, 2576, 4784), BudgetedPatches(32, 2500, 2048, "1.2")]), st.data())
+@given(st.sampled_from(shrinking), st.data())
 def test_what_fits_is_never_cheaper_for_being_larger(rule, data):
-    width, height = data.draw(st.integers(1, 1500)), data.draw(st.integers(1, 1500))
-    assert rule.preprocess(width, height) == (width, height)
-    assert rule.tokens(width, height) <= rule.tokens(width + data.draw(st.integers(0, 100)), height)
-    assert rule.tokens(width, height) <= rule.tokens(width, height + data.draw(st.integers(0, 100)))
+    """In either side, as long as neither image is resized."""
+    width, height = data.draw(st.integers(340, 1500)), data.draw(st.integers(340, 1500))
+    wider = (width + data.draw(st.integers(0, 100)), height)
+    higher = (width, height + data.draw(st.integers(0, 100)))
+    for size in (wider, higher):
+        if rule.preprocess(*size) == size and rule.preprocess(width, height) == (width, height):
+            assert rule.tokens(width, height) <= rule.tokens(*size)
+
+
+@given(st.sampled_from([PaddedPatches(28, 2576, 4784), BudgetedPatches(32, 2500, 2048, "1")]), st.data())
+def test_a_page_costs_the_sum_of_its_parts(rule, data):
+    """Cut between patches, the parts cost together what the whole costs."""
+    width = data.draw(st.integers(1, 1200))
+    above, below = data.draw(st.integers(1, 20)) * rule.patch, data.draw(st.integers(1, 600))
+    parts = rule.tokens(width, above) + rule.tokens(width, below)
+    assert rule.tokens(width, above + below) == parts
 
 
 @given(sides, sides)
