@@ -12,7 +12,7 @@ from snapshot.errors import LayoutError
 from snapshot.gateways import carried, gateway_named, gateway_of
 from snapshot.readers import PageShape, Price, Reader, best_match, readers
 from snapshot.solver import fitted_height
-from snapshot.typeset.placing import column_width
+from snapshot.typeset.columns import column_width
 
 __all__ = [
     "Layout",

@@ -24,7 +24,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from snapshot.billing import BillingRule
-from snapshot.typeset.placing import column_width
+from snapshot.typeset.columns import column_width
 
 __all__ = [
     "FEWEST_CELLS",

@@ -11,9 +11,9 @@ from snapshot.layout import layout_for
 from snapshot.pages import Setting
 from snapshot.source import Source
 from snapshot.typeset import marks
+from snapshot.typeset.columns import column_width
 from snapshot.typeset.fold import fold
 from snapshot.typeset.lines import slots_of
-from snapshot.typeset.placing import column_width
 from tests.conftest import read_back, small
 
 NAME = "claude-standard/lines"

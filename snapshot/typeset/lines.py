@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.source import Source
+from snapshot.typeset.columns import GUTTER, column_width
 from snapshot.typeset.fold import fold
 from snapshot.typeset.grid import Glyphs, Grid, glyph_cells
 from snapshot.typeset.marks import NEWLINE
-from snapshot.typeset.placing import GUTTER, column_width
 
 __all__ = ["set_lines", "slots_of"]
 

@@ -1,22 +1,13 @@
-"""Where columns of lines stand, and how units that do not fit at the end of a row push what follows.
+"""Where units that do not fit at the end of a row push what follows: the one loop that is sequential.
 
-The second is the one loop of typesetting that is sequential: plain Python, quick enough for a million units;
-`snapshot.typeset.kernels` has it compiled.
+Plain Python, quick enough for a million units; `snapshot.typeset.kernels` has it compiled.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["GUTTER", "column_width", "place"]
-
-GUTTER = 3
-"""Cells between two columns of lines: a blank, a stroke, a blank."""
-
-
-def column_width(columns: int, count: int) -> int:
-    """Cells of a line, on a page of `columns` cells across in `count` columns of lines."""
-    return (columns - GUTTER * (count - 1)) // count
+__all__ = ["place"]
 
 
 def place(at: Any, widths: Any, column: int, columns: int, pads: Any) -> None:
