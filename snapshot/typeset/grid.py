@@ -18,7 +18,7 @@ from snapshot.typeset.fold import Folded, fold
 from snapshot.typeset.pagetext import Coverage, encode
 from snapshot.typeset.placing import place
 
-__all__ = ["Glyphs", "Grid", "glyph_cells", "pads_before", "set_pages"]
+__all__ = ["Glyphs", "Grid", "pads_before", "set_pages"]
 
 # Characters of folded text that are encoded at a time: bounds memory, and keeps the arrays in the cache.
 _STRETCH = 1 << 18
@@ -113,34 +113,12 @@ def _cells(
     """Glyph numbers cell after cell, filling included, and the folded offset that each comes from."""
     genuine = folded.folded_offsets(np.array(source.marks, np.int64)) if source.marks else None
     column = 0
-    for begin, unset, unset_origins, starts in glyph_cells(folded, genuine, glyphs, columns):
-        cells, origins = unset, unset_origins
-        units = np.flatnonzero(starts)
-        sizes = np.diff(np.append(units, cells.size))
-        several = sizes > 1
-        if several.any():
-            pads = pads_before(units[several], sizes[several], column, columns, compiled=compiled)
-            where = np.repeat(units[several], pads)
-            cells = np.insert(cells, where, glyphs.pad)
-            origins = np.insert(origins, where, origins[where])
-        column = (column + cells.size) % columns
-        yield cells.astype(np.int32, copy=False), origins + np.int64(begin)
-
-
-def glyph_cells(
-    folded: Folded, genuine: NDArray[np.int64] | None, glyphs: Glyphs, widest: int, *, lines: bool = False
-) -> Iterator[tuple[int, NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]]:
-    """Stretches of text as glyph numbers, cell after cell, before they are set into rows.
-
-    Each is the folded offset that it begins at, glyph numbers, the offset from there that each comes from,
-    and True where a unit starts; see `pagetext.encode` for the rest.
-    """
     for begin, end in _stretches(folded.text):
         marks = None
         if genuine is not None:
             low, high = np.searchsorted(genuine, (begin, end))
             marks = genuine[low:high] - begin
-        page_text = encode(folded.text[begin:end], glyphs, genuine=marks, widest=widest, lines=lines)
+        page_text = encode(folded.text[begin:end], glyphs, genuine=marks, widest=columns)
         cells = glyphs.glyphs[page_text.codes]
         origins, starts = page_text.origins, page_text.starts
         widths = glyphs.cells[page_text.codes]
@@ -152,7 +130,16 @@ def glyph_cells(
             cells[right] += 1
             starts = np.repeat(starts, widths)
             starts[right] = False
-        yield begin, cells, origins, starts
+        units = np.flatnonzero(starts)
+        sizes = np.diff(np.append(units, cells.size))
+        several = sizes > 1
+        if several.any():
+            pads = pads_before(units[several], sizes[several], column, columns, compiled=compiled)
+            where = np.repeat(units[several], pads)
+            cells = np.insert(cells, where, glyphs.pad)
+            origins = np.insert(origins, where, origins[where])
+        column = (column + cells.size) % columns
+        yield cells.astype(np.int32, copy=False), origins + np.int64(begin)
 
 
 def pads_before(

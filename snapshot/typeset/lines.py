@@ -11,21 +11,24 @@ Lines are set one by one and slots filled in order, so full pages do not change 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.source import Source
+from snapshot.typeset import marks
 from snapshot.typeset.columns import GUTTER, column_width
 from snapshot.typeset.fold import fold
-from snapshot.typeset.grid import Glyphs, Grid, glyph_cells
-from snapshot.typeset.marks import NEWLINE
+from snapshot.typeset.grid import Glyphs, Grid
+from snapshot.typeset.pagetext import code_points, encode
 
 __all__ = ["set_lines", "slots_of"]
 
 _STROKE = ord("│")
+_NUMBER = str.maketrans("0123456789", marks.DIGITS)
+_GROUP = re.compile(rf"{marks.OPEN}[^{marks.CLOSE}]*{marks.CLOSE}|.", re.DOTALL)
 
 
 def slots_of(cells: NDArray[np.integer], count: int) -> NDArray[np.integer]:
@@ -40,36 +43,96 @@ def slots_of(cells: NDArray[np.integer], count: int) -> NDArray[np.integer]:
     return np.concatenate([cells[:, left : left + width] for left in lefts])
 
 
-@dataclass(slots=True)
-class _Rows:
-    """Slots that wait for their page, and the folded offset of the first character of each."""
+class _Setter:
+    """Sets lines into slots of `width` cells.
 
-    width: int
-    blank: int
-    pad: int
-    slots: list[NDArray[np.int32]] = field(default_factory=list)
-    origins: list[int] = field(default_factory=list)
+    Args:
+        glyphs: the font.
+        width: cells of a slot.
+        genuine: folded offsets of the source's own marks.
+    """
 
-    def add(self, cells: NDArray[np.int32], origin: int, filling: int) -> None:
-        slot = np.full(self.width, filling, np.int32)
+    def __init__(self, glyphs: Glyphs, width: int, genuine: frozenset[int]) -> None:
+        self._glyphs = glyphs
+        self._width = width
+        self._genuine = genuine
+        self._printed: dict[str, tuple[str, ...]] = {}
+
+    def line(self, text: str, first: int, *, ends: bool) -> Iterator[tuple[NDArray[np.int32], int]]:
+        """The slots of a line that begins at the folded offset `first`, and the offset that each begins at.
+
+        `ends`: the text ends with it, and not with a newline; the end mark stands behind it.
+        """
+        if text.isascii() and "\t" not in text and len(text) <= self._width and text[-1:] != " " and not ends:
+            yield self._slot([text], goes_on=False), first
+            return
+        units, offsets = self._units(text, first)
+        if ends:
+            units.append(marks.END)
+            offsets.append(first + len(text))
+        sizes = [self._cells(unit) for unit in units]
+        at, rest = 0, sum(sizes)
+        while rest > self._width:
+            # One unit at the least; a cell stays for the mark that the line goes on.
+            stop, used = at + 1, sizes[at]
+            while used + sizes[stop] < self._width:
+                used += sizes[stop]
+                stop += 1
+            yield self._slot(units[at:stop], goes_on=True), offsets[at]
+            at, rest = stop, rest - used
+        yield self._slot(units[at:], goes_on=False), offsets[at] if at < len(offsets) else first
+
+    def _units(self, text: str, first: int) -> tuple[list[str], list[int]]:
+        """What may not be torn: grapheme clusters as they are printed, and the blanks at the end of a line."""
+        body = text.rstrip(" ")
+        if body.isascii():
+            clusters: list[str] = list(body)
+        else:
+            from wcwidth import iter_graphemes
+
+            clusters = list(iter_graphemes(body))
+        units: list[str] = []
+        offsets: list[int] = []
+        at = first
+        for cluster in clusters:
+            printed = (cluster,) if at in self._genuine else self._page_text(cluster)
+            units += printed
+            offsets += [at] * len(printed)
+            at += len(cluster)
+        if len(text) > len(body):
+            units.append(str(len(text) - len(body)).translate(_NUMBER))
+            offsets.append(at)
+        return units, offsets
+
+    def _page_text(self, cluster: str) -> tuple[str, ...]:
+        """A cluster as it is printed: one unit, or several where it is too wide for a slot."""
+        found = self._printed.get(cluster)
+        if found is None:
+            text = encode(cluster, self._glyphs, widest=self._width - 1).text
+            whole = self._cells(text) < self._width
+            found = (text,) if whole else tuple(match[0] for match in _GROUP.finditer(text))
+            self._printed[cluster] = found
+        return found
+
+    def _cells(self, text: str) -> int:
+        if text.isascii() or text == marks.END:
+            return len(text)
+        return int(self._glyphs.cells[code_points(text)].sum())
+
+    def _slot(self, units: list[str], *, goes_on: bool) -> NDArray[np.int32]:
+        ended = units[-1:] == [marks.END]
+        codes = code_points("".join(units[:-1] if ended else units))
+        cells = self._glyphs.glyphs[codes]
+        widths = self._glyphs.cells[codes]
+        wide = np.flatnonzero(widths == 2)
+        if wide.size:
+            cells = np.repeat(cells, widths)
+            cells[wide + np.arange(1, wide.size + 1)] += 1
+        slot = np.full(self._width, self._glyphs.pad if goes_on else self._glyphs.blank, np.int32)
         slot[: cells.size] = cells
-        self.slots.append(slot)
-        self.origins.append(origin)
-
-    def add_line(
-        self, cells: NDArray[np.int32], origins: NDArray[np.int64], starts: NDArray[np.bool_], first: int
-    ) -> None:
-        """Set one line; `first` is the offset of its first character, which may be its newline."""
-        at = 0
-        while cells.size - at > self.width:
-            end = at + self.width - 1
-            # Back to where a unit starts; one that is as wide as a slot is torn after all.
-            heads = np.flatnonzero(starts[at + 1 : end + 1])
-            if heads.size:
-                end = at + 1 + int(heads[-1])
-            self.add(cells[at:end], int(origins[at]), self.pad)
-            at = end
-        self.add(cells[at:], int(origins[at]) if at < cells.size else first, self.blank)
+        if ended:
+            slot[cells.size] = self._glyphs.end
+        return slot
 
 
 def set_lines(
@@ -95,53 +158,32 @@ def set_lines(
     if not source.text:
         return
     folded = fold(source.text)
-    genuine = folded.folded_offsets(np.array(source.marks, np.int64)) if source.marks else None
-    width = column_width(columns, count)
-    newline = int(glyphs.glyphs[ord(NEWLINE)])
-    held = _Rows(width, glyphs.blank, glyphs.pad)
-    per_page = rows * count
-    waiting: tuple[list[NDArray[np.int32]], int] | None = None  # a full page, until it is known where it ends
-    cells, origins = np.zeros(0, np.int32), np.zeros(0, np.int64)
-    starts = np.zeros(0, np.bool_)
+    genuine = folded.folded_offsets(np.array(source.marks, np.int64)).tolist() if source.marks else ()
+    setter = _Setter(glyphs, column_width(columns, count), frozenset(genuine))
+    slots: list[NDArray[np.int32]] = []
     start = 0
+    for slot, origin in _slots(folded.text, setter):
+        if len(slots) == rows * count:
+            if int(slot[0]) == glyphs.end:
+                break  # a page for the end mark alone is none
+            stop = folded.source_offset(origin)
+            yield Grid(_page(slots, glyphs, columns, rows, count), start, stop)
+            slots, start = [], stop
+        slots.append(slot)
+    used = rows if len(slots) == rows * count else min(rows, fit(-(-len(slots) // count)))
+    yield Grid(_page(slots, glyphs, columns, used, count), start, len(source.text))
 
-    def full_pages() -> Iterator[Grid]:
-        nonlocal waiting, start
-        while len(held.slots) >= per_page:
-            begin = 0 if waiting is None else folded.source_offset(held.origins[0])
-            if waiting is not None:
-                yield Grid(_page(waiting[0], glyphs, columns, rows, count), waiting[1], begin)
-            waiting = held.slots[:per_page], begin
-            del held.slots[:per_page], held.origins[:per_page]
 
-    for begin, more, more_origins, more_starts in glyph_cells(folded, genuine, glyphs, width - 1, lines=True):
-        cells = np.concatenate((cells, more.astype(np.int32, copy=False)))
-        origins = np.concatenate((origins, more_origins + np.int64(begin)))
-        starts = np.concatenate((starts, more_starts))
-        at = 0
-        for end in np.flatnonzero(cells == newline).tolist():
-            held.add_line(cells[at:end], origins[at:end], starts[at:end], int(origins[end]))
-            at = end + 1
-        cells, origins, starts = cells[at:], origins[at:], starts[at:]
-        yield from full_pages()
-    # The end mark is set as if it were the text's last character.
-    cells = np.append(cells, np.int32(glyphs.end))
-    origins = np.append(origins, np.int64(len(folded.text)))
-    held.add_line(cells, origins, np.append(starts, np.True_), len(folded.text))
-    before = len(held.slots) - 1
-    if before % per_page == 0 and int(held.slots[-1][0]) == glyphs.end and (before or waiting is not None):
-        # A page for the mark alone is none.
-        held.slots.pop()
-        held.origins.pop()
-    yield from full_pages()
-    if held.slots:
-        begin = 0 if waiting is None else folded.source_offset(held.origins[0])
-        if waiting is not None:
-            yield Grid(_page(waiting[0], glyphs, columns, rows, count), waiting[1], begin)
-        used = min(rows, fit(-(-len(held.slots) // count)))
-        yield Grid(_page(held.slots, glyphs, columns, used, count), begin, len(source.text))
-    elif waiting is not None:
-        yield Grid(_page(waiting[0], glyphs, columns, rows, count), waiting[1], len(source.text))
+def _slots(text: str, setter: _Setter) -> Iterator[tuple[NDArray[np.int32], int]]:
+    """All slots of a folded text, and the offset that each begins at."""
+    at = 0
+    while True:
+        end = text.find("\n", at)
+        if end < 0:
+            yield from setter.line(text[at:], at, ends=True)
+            return
+        yield from setter.line(text[at:end], at, ends=False)
+        at = end + 1
 
 
 def _page(

@@ -74,12 +74,7 @@ def from_code_points(codes: NDArray[np.uint32]) -> str:
 
 
 def encode(
-    text: str,
-    coverage: Coverage,
-    *,
-    genuine: NDArray[np.int64] | None = None,
-    widest: int = 80,
-    lines: bool = False,
+    text: str, coverage: Coverage, *, genuine: NDArray[np.int64] | None = None, widest: int = 80
 ) -> PageText:
     """Page text of the folded text `text`, which begins at the start of a line or in the middle of a word.
 
@@ -88,8 +83,6 @@ def encode(
         coverage: which code points the font draws, and in how many cells.
         genuine: offsets of the characters in `text` that are marks of the source text and no content.
         widest: cells a unit may take before its grapheme cluster is torn after all.
-        lines: blanks are printed as they are, so that lines keep their shape, but for those before the end of
-            a line, of which any number is printed as a mark.
     """
     codes = code_points(text)
     if not codes.size:
@@ -104,7 +97,7 @@ def encode(
         if genuine is not None:
             plain[genuine] = True
 
-    run_starts, run_ends = _blank_runs(codes, lines)
+    run_starts, run_ends = _blank_runs(codes)
     escaped = np.flatnonzero(~plain)
     clings = continuations(text, codes) if special.size else None
     if clings is not None:
@@ -153,13 +146,10 @@ def encode(
     return PageText(out, np.repeat(np.arange(codes.size, dtype=np.int32), length), starts)
 
 
-def _blank_runs(codes: NDArray[np.uint32], lines: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _blank_runs(codes: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Half-open spans of the runs of blanks that are printed as a number."""
     edges = np.diff((codes == _BLANK).view(np.int8), prepend=0, append=0)
     starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
-    if lines:
-        trailing = (ends == codes.size) | (codes[ends % codes.size] == _LINE)
-        return starts[trailing], ends[trailing]
     before = codes[starts - 1]
     leading = (starts == 0) | (before == _LINE) | (before == _TAB)
     long = ends - starts >= np.where(leading, 2, 4)
