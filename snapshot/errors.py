@@ -5,7 +5,11 @@ SnapshotError
 ├── LayoutError       an unknown model or layout, or a broken layout file
 ├── FontError         a face that cannot be found, opened or fitted into its cell
 ├── PageError         a page that does not read back, or a manifest that does not fit its pages
-└── OutputError       a folder that cannot be written to, or holds what is not ours
+├── OutputError       a folder that cannot be written to, or holds what is not ours
+├── ArchiveError      an archive that is damaged, of a newer version, or of another conversation
+├── NotOverflow       an error that is no overflow, so there is nothing to recover from
+├── SummarizerRequired  only a summary would fit, and the caller gave no way to make one
+└── CannotFit         even fully compacted, the request is too large
 
 Each message is one line: what is wrong, where, and what to do.
 """
@@ -13,11 +17,15 @@ Each message is one line: what is wrong, where, and what to do.
 from __future__ import annotations
 
 __all__ = [
+    "ArchiveError",
+    "CannotFit",
     "FontError",
     "LayoutError",
+    "NotOverflow",
     "OutputError",
     "PageError",
     "SnapshotError",
+    "SummarizerRequired",
     "TranscriptError",
 ]
 
@@ -61,3 +69,36 @@ class PageError(SnapshotError):
 
 class OutputError(SnapshotError):
     """The place to write to is unusable; nothing there was changed."""
+
+
+class ArchiveError(SnapshotError):
+    """An archive that is damaged, of a newer version, or of another conversation."""
+
+
+class NotOverflow(SnapshotError):
+    """The provider's error says something else than that the request is too large.
+
+    Attributes:
+        kind: what it says instead ("rate limit", "quota", "image limit", …).
+    """
+
+    def __init__(self, what: str, *, kind: str) -> None:
+        self.kind = kind
+        super().__init__(what)
+
+
+class SummarizerRequired(SnapshotError):
+    """Only a summary would fit, or the reader cannot see, and no `summarize` was given."""
+
+
+class CannotFit(SnapshotError):
+    """Even fully compacted, the request is too large.
+
+    Attributes:
+        smallest: estimated tokens of the smallest request there is.
+        limit: tokens it must not exceed.
+    """
+
+    def __init__(self, what: str, *, smallest: int, limit: int) -> None:
+        self.smallest, self.limit = smallest, limit
+        super().__init__(what)

@@ -31,7 +31,17 @@ from snapshot.typeset.fold import fold
 from snapshot.typeset.marks import GUIDE, LINES_GUIDE
 from snapshot.typeset.uncovered import uncovered
 
-__all__ = ["MANIFEST", "SCHEMA", "Mismatch", "check", "load_manifest", "open_pages", "read_source", "write"]
+__all__ = [
+    "MANIFEST",
+    "SCHEMA",
+    "Mismatch",
+    "check",
+    "load_manifest",
+    "open_pages",
+    "read_source",
+    "store",
+    "write",
+]
 
 MANIFEST = "manifest.json"
 SCHEMA = "snapshot-pages/manifest/1"
@@ -81,8 +91,8 @@ def write(
             if progress is not None:
                 progress(page.stop, len(source.text))
         manifest = _manifest(source, setting, model, entries)
-        _store(folder, manifest["source"]["file"], strict_text(source.text)[0].encode("utf-8"))
-        _store(folder, MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n", replace=True)
+        store(folder, manifest["source"]["file"], strict_text(source.text)[0].encode("utf-8"))
+        store(folder, MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n", replace=True)
         kept = {MANIFEST, manifest["source"]["file"], *(entry["file"] for entry in entries)}
         for path in folder.iterdir():
             if path.name not in kept and _OURS.fullmatch(path.name):
@@ -242,7 +252,7 @@ def _refuse_foreign(folder: Path) -> None:
 
 def _store_page(folder: Path, page: Page) -> dict[str, Any]:
     name = f"page-{page.number:04d}-{page.sha256[:12]}.png"
-    _store(folder, name, page.png)
+    store(folder, name, page.png)
     return {
         "number": page.number,
         "file": name,
@@ -310,7 +320,7 @@ def _digest(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _store(folder: Path, name: str, data: bytes, *, replace: bool = False) -> None:
+def store(folder: Path, name: str, data: bytes, *, replace: bool = False) -> None:
     """Write a file whole or not at all. A name that tells its content is not written again."""
     path = folder / name
     if not replace and path.exists() and path.stat().st_size == len(data) and path.read_bytes() == data:

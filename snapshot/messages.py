@@ -7,7 +7,7 @@ Only values, no behaviour: a `Transcript` is a tuple of messages, a message a tu
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 __all__ = [
     "File",
@@ -68,11 +68,15 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture: its media type, and either its bytes or where it is (URL or file id)."""
+    """A picture: its media type, and either its bytes or where it is (URL or file id).
+
+    `detail` is the image detail that a request must ask for, where the provider knows such a thing.
+    """
 
     media_type: str
     data: bytes = field(default=b"", repr=False)
     source: str = ""
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +118,9 @@ class Message:
     """One message: who speaks, and its parts in order.
 
     `id` and `time` (ISO 8601) are the source's, "" where it has none. `usage` belongs to assistant
-    messages: the request that the message answered.
+    messages: the request that the message answered. `raw` is the message as the API of the transcript's
+    format has it, in one or several JSON objects, so that it can be sent back key for key; empty where the
+    source is no API's own form, or where the message was changed since.
     """
 
     role: Role
@@ -122,6 +128,7 @@ class Message:
     id: str = ""
     time: str = ""
     usage: Usage | None = None
+    raw: tuple[dict[str, Any], ...] = field(default=(), repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from snapshot.typeset.grid import Grid, set_pages
 from snapshot.typeset.lines import set_lines
 from snapshot.typeset.pagetext import code_points
 
-__all__ = ["Page", "Setting", "render"]
+__all__ = ["Page", "PageSpan", "Setting", "render"]
 
 # Characters from which the compiled kernels pay for their loading: they save about 2 ms a page of 23,000
 # characters, and take about a second to load in a new process.
@@ -61,6 +61,15 @@ class Page:
         return sha256(self.png).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class PageSpan:
+    """A page that was set but not drawn: its half-open span of source text, and its price in tokens."""
+
+    start: int
+    stop: int
+    tokens: int
+
+
 class Setting:
     """A layout with its face opened: what turns sources into pages, and pages into text again.
 
@@ -93,6 +102,18 @@ class Setting:
             layout.rows,
             layout.text_columns,
             fit=lambda rows: layout.page_height(rows) // layout.cell[1],
+        )
+
+    def measure(self, source: Source) -> tuple[PageSpan, ...]:
+        """The pages that `source` takes, without drawing them."""
+        atlas, layout = self.atlas(source), self.layout
+        return tuple(
+            PageSpan(
+                grid.start,
+                grid.stop,
+                layout.billing.tokens(layout.width, layout.page_height(grid.cells.shape[0])),
+            )
+            for grid in self.grids(source, atlas)
         )
 
     def pages(self, source: Source, *, threads: int | None = None) -> Iterator[Page]:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -39,13 +40,13 @@ from snapshot.messages import (
 from snapshot.payloads import payloads
 from snapshot.typeset.marks import ELIDED, FIELD, SCOPE
 
-__all__ = ["Elision", "Source", "source_of", "strict_text"]
+__all__ = ["SEALED", "Elision", "Source", "slice_of", "source_of", "strict_text"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 # Parts that say nothing to anybody but the provider: encrypted, and no words.
-_SEALED = ("redacted_thinking",)
+SEALED = ("redacted_thinking", "compaction")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,12 @@ class Source:
     marks: tuple[int, ...] = ()
     spans: tuple[tuple[int, int], ...] = ()
     elisions: tuple[Elision, ...] = ()
+
+
+def slice_of(source: Source, start: int, stop: int) -> Source:
+    """The half-open span of a source as a source of its own; spans and elisions are left behind."""
+    low, high = bisect_left(source.marks, start), bisect_left(source.marks, stop)
+    return Source(source.text[start:stop], tuple(mark - start for mark in source.marks[low:high]))
 
 
 def source_of(transcript: Transcript, *, reasoning: bool = True) -> Source:
@@ -176,7 +183,7 @@ class _Writer:
                 self._attachment(part)
                 self._put("\n")
             case Opaque(kind, text):
-                if kind not in _SEALED:
+                if kind not in SEALED:
                     self._entry(f"{role} {_one_line(kind)}", text)
 
     def _attachment(self, part: Image | File | Opaque) -> None:

@@ -29,6 +29,8 @@ _CLAUDE = {"claude-old": ("3.0", 7), "claude-new": ("4.8", 6)}
 
 def text_tokens(text: str, reader: Reader) -> int:
     """Estimated input tokens of `text` for `reader`; its ratio for ASCII is in the layout file."""
+    if text.isascii():
+        return ceil(len(text) / reader.chars_per_token)
     codes = code_points(text)
     counted = int((codes < 0x80).sum())
     tokens = counted / reader.chars_per_token

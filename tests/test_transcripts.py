@@ -220,9 +220,9 @@ DETECTED = {
     "lines of an unknown kind": (log({"prompt": "a"}, {"prompt": "b"}), "text"),
     "Responses items": (
         packed([{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}]}]),
-        "text",
+        "openai-responses",
     ),
-    "Gemini contents": (packed([{"role": "user", "parts": [{"text": "a"}]}]), "text"),
+    "Gemini contents": (packed([{"role": "user", "parts": [{"text": "a"}]}]), "gemini"),
 }
 
 
@@ -634,7 +634,7 @@ def test_openai_parts():
     transcript = load(packed([{"role": "user", "content": content}]))
     assert parts_of(transcript) == [
         Text("a"),
-        Image("image/png", b"\x89PNG\r\n\x1a\n"),
+        Image("image/png", b"\x89PNG\r\n\x1a\n", detail="low"),
         Image("image/*", source="https://example.org/a.png"),
         File("", "audio/wav", b"pdf"),
         File("a.pdf", "application/pdf", b"pdf"),

@@ -12,10 +12,23 @@ from snapshot.errors import SnapshotError, TranscriptError
 if TYPE_CHECKING:
     from snapshot.messages import Transcript
 
-__all__ = ["DONE", "FAILED", "UNUSABLE", "Commands", "load", "note_oddities", "positive", "print_json", "say"]
+__all__ = [
+    "CANNOT_FIT",
+    "DONE",
+    "FAILED",
+    "NEEDS_SUMMARIZER",
+    "UNUSABLE",
+    "Commands",
+    "load",
+    "note_oddities",
+    "positive",
+    "print_json",
+    "say",
+]
 
-DONE, FAILED, UNUSABLE = 0, 1, 2
-"""Exit codes: done; a check failed; bad usage or input that cannot be read."""
+DONE, FAILED, UNUSABLE, CANNOT_FIT, NEEDS_SUMMARIZER = range(5)
+"""Exit codes: done; a check failed; bad usage or input that cannot be read; nothing would fit; only a summary
+would."""
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]

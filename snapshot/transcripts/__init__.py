@@ -1,4 +1,4 @@
-"""Transcript files and bytes to transcripts: `load` finds the format by its content and reads it.
+"""Transcripts from files, bytes and lists of messages: `load` and `from_messages` go by the content.
 
 A format is one module: `NAME`, `detect(sample)` and `read(source)`, and one line in `FORMATS`.
 """
@@ -11,10 +11,11 @@ from typing import Protocol, cast
 
 from snapshot.errors import TranscriptError
 from snapshot.messages import Transcript
+from snapshot.transcripts._json import plain
 from snapshot.transcripts._jsonl import sample
 from snapshot.transcripts._source import Sample, Source
 
-__all__ = ["FORMATS", "load"]
+__all__ = ["FORMATS", "from_messages", "load"]
 
 # Names of the formats, each with its module of the same name. Of two that are equally sure, the
 # first one reads.
@@ -23,9 +24,14 @@ FORMATS = (
     "claude-session",
     "anthropic",
     "openai-chat",
+    "openai-responses",
+    "gemini",
     "atif",
     "text",
 )
+
+
+_TOO_DEEP = "JSON is nested too deeply to be a transcript"
 
 
 class _Reader(Protocol):
@@ -67,7 +73,42 @@ def load(
         reader = _reader(format) if format else _detected(taken)
         return reader.read(taken)
     except RecursionError:
-        raise taken.error("JSON is nested too deeply to be a transcript") from None
+        raise taken.error(_TOO_DEEP) from None
+
+
+def from_messages(
+    value: object,
+    *,
+    format: str | None = None,  # noqa: A002 - as in `load`
+) -> Transcript:
+    """The transcript in a provider's messages that are in memory: a list, or a request with such a list.
+
+    Args:
+        value: plain dictionaries, lists, strings and numbers. It is copied, never changed.
+        format: one of `FORMATS`, to insist on it; None to go by the content. An empty list is an empty
+            conversation.
+
+    Raises:
+        TranscriptError: no known format, an unknown `format`, or a value that is no plain data.
+    """
+    if format is not None and format not in FORMATS:
+        raise TranscriptError(_unknown(format))
+    try:
+        taken = Source.holding(_copied(value))
+        reader = _reader(format or ("anthropic" if value == [] else _detected(taken).NAME))
+        if reader.NAME == "text":
+            known = ", ".join(name for name in FORMATS if name != "text")
+            raise TranscriptError(f"not a list of messages of a known format: {known}")
+        return reader.read(taken)
+    except RecursionError:
+        raise TranscriptError(_TOO_DEEP) from None
+
+
+def _copied(value: object) -> object:
+    try:
+        return plain(value)
+    except TypeError as error:
+        raise TranscriptError(str(error)) from None
 
 
 def _reader(name: str) -> _Reader:

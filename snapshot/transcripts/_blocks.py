@@ -13,6 +13,7 @@ from snapshot.transcripts._parts import (
     bad_base64,
     by_speaker,
     decoded,
+    raw_of,
     read_content,
     read_opaque,
     read_result,
@@ -45,13 +46,21 @@ def add_message(
         builder.add_unread(value, where=where)
         return
     parts = read_content(builder, message.get("content"), where, BLOCKS)
-    foreign = (key for key in _FOREIGN if message.get(key))
+    foreign = [key for key in _FOREIGN if message.get(key)]
     parts += [read_opaque(builder, message[key], key, where) for key in foreign]
     message_id = as_text(message.get("id")) or message_id
     usage = usage_of(message.get("usage")) if speaker == "assistant" else None
-    for part_role, run in by_speaker(speaker, parts):
-        builder.add(part_role, run, where=where, message_id=message_id, time=time, usage=usage, join=join)
+    runs = by_speaker(speaker, parts)
+    for part_role, run in runs:
+        raw = () if foreign else raw_of(message, "content", _is_result, part_role, len(runs))
+        builder.add(
+            part_role, run, where=where, message_id=message_id, time=time, usage=usage, raw=raw, join=join
+        )
         usage = None
+
+
+def _is_result(block: object) -> bool:
+    return (as_object(block) or {}).get("type") == "tool_result"
 
 
 def _thinking(_builder: Builder, block: JsonObject, _where: str) -> Sequence[Part]:
@@ -62,6 +71,14 @@ def _thinking(_builder: Builder, block: JsonObject, _where: str) -> Sequence[Par
 
 def _redacted(_builder: Builder, block: JsonObject, _where: str) -> Sequence[Part]:
     return (Opaque("redacted_thinking", compact(block)),)
+
+
+def _compaction(_builder: Builder, block: JsonObject, _where: str) -> Sequence[Part]:
+    """The service's summary of what stood before; one without words is for the service alone."""
+    content = block.get("content")
+    if isinstance(content, str) and content:
+        return (Text(content),)
+    return (Opaque("compaction", compact(block)),)
 
 
 def _tool_use(builder: Builder, block: JsonObject, where: str) -> Sequence[Part]:
@@ -115,6 +132,7 @@ BLOCKS = {
     **_IN_RESULT,
     "thinking": _thinking,
     "redacted_thinking": _redacted,
+    "compaction": _compaction,
     "tool_use": _tool_use,
     "tool_result": _tool_result,
 }

@@ -20,7 +20,7 @@ from snapshot.messages import (
     Transcript,
     Usage,
 )
-from snapshot.transcripts._json import a_type, as_object, as_text, compact, quoted, type_name
+from snapshot.transcripts._json import JsonObject, a_type, as_object, as_text, compact, quoted, type_name
 from snapshot.transcripts._source import Source
 
 __all__ = ["Builder", "Ids", "role_of", "usage_of"]
@@ -102,6 +102,16 @@ class _Draft:
     id: str
     time: str
     usage: Usage | None
+    raw: list[JsonObject] | None  # None: some of the parts came in a form that cannot be sent back
+
+    def take(self, parts: Iterable[Part], raw: Sequence[JsonObject]) -> None:
+        """More parts of the same message, and the objects that they came in."""
+        self.parts.extend(parts)
+        self.raw = [*self.raw, *raw] if self.raw and raw else None
+
+    def message(self) -> Message:
+        """The finished message."""
+        return Message(self.role, tuple(self.parts), self.id, self.time, self.usage, tuple(self.raw or ()))
 
 
 class Builder:
@@ -128,31 +138,41 @@ class Builder:
         message_id: str = "",
         time: str = "",
         usage: Usage | None = None,
+        raw: Sequence[JsonObject] = (),
         join: bool = False,
     ) -> None:
         """Add a message, or to one: results go to the batch before them, whatever row they came in.
+
+        `raw` is the message as its API has it, none where it has no such form.
 
         With `join`, an assistant message goes to the one of its id before it, if the assistant said
         nothing else between: logs spread one message over several rows, results among them.
         """
         last = self._drafts[-1] if self._drafts else None
         if role == "tool" and last is not None and last.role == "tool":
-            last.parts.extend(parts)
+            last.take(parts, raw)
             return
         if join and role == "assistant" and message_id:
             first = self._by_id.get(message_id)
             if first is not None and self._speaker is not None and self._speaker.id == message_id:
-                self._speaker.parts.extend(parts)
+                self._speaker.take(parts, raw)
                 first.usage = usage or first.usage
                 return
             if first is not None:
                 self.odd("repeated-id", where, "a message id comes again after another message; kept apart")
                 usage = None  # one request, counted where its id came first
-        draft = _Draft(where, role, list(parts), message_id, time, usage)
+        draft = _Draft(where, role, list(parts), message_id, time, usage, list(raw) or None)
         self._drafts.append(draft)
         if role == "assistant":
             self._speaker = draft
             self._by_id.setdefault(message_id, draft)
+
+    def extend(self, role: Role, parts: Iterable[Part], *, raw: Sequence[JsonObject] = ()) -> bool:
+        """Add to the last message, if it is of this role; whether it was."""
+        if not self._drafts or self._drafts[-1].role != role:
+            return False
+        self._drafts[-1].take(parts, raw)
+        return True
 
     def add_unread(self, value: object, *, where: str, what: str = "message", speaker: str = "role") -> None:
         """Keep a message whole that is no object, or does not say under `speaker` who speaks.
@@ -178,7 +198,7 @@ class Builder:
         self._check_pairs()
         self._check_surrogates()
         return Transcript(
-            tuple(Message(d.role, tuple(d.parts), d.id, d.time, d.usage) for d in self._drafts),
+            tuple(draft.message() for draft in self._drafts),
             reader,
             model,
             tuple(_told(kind, note, places) for (kind, note), places in self._odd.items()),

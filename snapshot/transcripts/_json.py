@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import TypeAlias, cast
 
@@ -14,6 +15,7 @@ __all__ = [
     "compact",
     "parse",
     "parse_at",
+    "plain",
     "quoted",
     "type_name",
 ]
@@ -52,6 +54,24 @@ def parse_at(text: str, start: int) -> tuple[object, int]:
         raise
     except ValueError:
         return _SLOW_DECODER.raw_decode(text, start)
+
+
+def plain(value: object, place: str = "") -> object:
+    """A copy of `value`, as JSON would bring it back: tuples as lists, bytes as base64.
+
+    Raises:
+        TypeError: an object of another type in it; says where.
+    """
+    if isinstance(value, dict):
+        return {str(key): plain(item, f"{place}[{key!r}]") for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item, f"{place}[{number}]") for number, item in enumerate(value)]
+    if isinstance(value, bytes | bytearray):
+        return base64.b64encode(value).decode("ascii")
+    if value is None or isinstance(value, str | int | float):
+        return value
+    name = type(value).__name__
+    raise TypeError(f"messages{place} is a {name}: give plain dictionaries, such as its model_dump() makes")
 
 
 def compact(value: object) -> str:

@@ -30,6 +30,7 @@ __all__ = [
     "by_speaker",
     "decoded",
     "image_at",
+    "raw_of",
     "read_content",
     "read_opaque",
     "read_result",
@@ -59,7 +60,9 @@ def read_content(builder: Builder, content: object, where: str, handlers: Handle
     if blocks is not None:
         return [part for item in blocks for part in _read_block(builder, item, where, handlers)]
     block = as_object(content)
-    if block is not None and (block.get("type") in handlers or isinstance(block.get("text"), str)):
+    kind = (block or {}).get("type")
+    known = isinstance(kind, str) and kind in handlers
+    if block is not None and (known or isinstance(block.get("text"), str)):
         return list(_read_block(builder, block, where, handlers))
     builder.odd("wrong-type", where, f"{a_type(content)} in place of content; read as its JSON text")
     return [Text(compact(content))]
@@ -135,16 +138,19 @@ def split_data_url(url: str) -> tuple[str, bytes | None] | None:
     return media_type or "text/plain", unquote_to_bytes(payload)
 
 
-def image_at(builder: Builder, block: JsonObject, url: object, where: str) -> Sequence[Part] | None:
+def image_at(
+    builder: Builder, block: JsonObject, url: object, where: str, detail: object = None
+) -> Sequence[Part] | None:
     """The image at a URL; its bytes if the URL holds them."""
+    asked = detail if isinstance(detail, str) else ""
     if not isinstance(url, str) or not url:
         return None
     inline = split_data_url(url)
     if inline is None:
-        return (Image(ANY_IMAGE, source=url),)
+        return (Image(ANY_IMAGE, source=url, detail=asked),)
     media_type, data = inline
     return (
-        (Image(media_type or ANY_IMAGE, data),)
+        (Image(media_type or ANY_IMAGE, data, detail=asked),)
         if data
         else bad_base64(builder, block, as_text(block.get("type")), where)
     )
@@ -165,3 +171,20 @@ def by_speaker(role: Role, parts: Sequence[Part]) -> list[tuple[Role, list[Part]
             runs.append((speaker, []))
         runs[-1][1].append(part)
     return runs or [(role, [])]
+
+
+def raw_of(
+    message: JsonObject, key: str, is_result: Callable[[object], bool], role: Role, runs: int
+) -> Sequence[JsonObject]:
+    """The object to send back for the run of role `role`, one of the `runs` that `message` was split into.
+
+    Results of a user's message and the words with them are half a message each. Results in an
+    assistant's own message have no place there in any API, so nothing can be sent back as it is.
+    """
+    blocks = as_list(message.get(key))
+    if runs == 1 or blocks is None:
+        return (message,)
+    if runs > 2 or message.get("role") == "assistant":
+        return ()
+    half = [block for block in blocks if is_result(block) == (role == "tool")]
+    return ({"role": message.get("role"), key: half},)

@@ -88,6 +88,13 @@ class Source:
             what = f"cannot be read ({getattr(error, 'strerror', None) or error})"
         raise TranscriptError(what, path=path)
 
+    @classmethod
+    def holding(cls, document: object) -> Source:
+        """An input that is already parsed: plain dictionaries, lists, strings and numbers."""
+        source = cls(b"")
+        vars(source)["_parsed"] = (document, None)
+        return source
+
     def byte(self, at: int) -> int | None:
         """Offset in the input of offset `at` in `data`."""
         return None if self.skipped is None else at + self.skipped

@@ -25,7 +25,8 @@ def read(source: Source) -> Transcript:
     model = as_text(envelope.get("model"))
     system = read_content(builder, envelope.get("system"), "system", BLOCKS)
     if system:
-        builder.add("system", system, where="system")
+        raw = {"role": "system", "content": envelope["system"]}
+        builder.add("system", system, where="system", raw=(raw,))
     for number, value in enumerate(messages, 1):
         add_message(builder, value, where=f"message {number}")
         message = as_object(value) or {}

@@ -94,7 +94,7 @@ def _add(builder: Builder, functions: _Functions, role: Role, message: JsonObjec
         parts += _calls(builder, functions, message, where)
     else:
         parts += read_content(builder, content, where, _PARTS)
-    builder.add(role, parts, where=where, message_id=message_id, usage=usage)
+    builder.add(role, parts, where=where, message_id=message_id, usage=usage, raw=(message,))
 
 
 def _reasoning(builder: Builder, message: JsonObject, where: str) -> Iterator[Part]:
@@ -143,7 +143,9 @@ def _calls(builder: Builder, functions: _Functions, message: JsonObject, where: 
 def _image(builder: Builder, block: JsonObject, where: str) -> Sequence[Part] | None:
     place = block.get("image_url")
     inner = as_object(place)
-    return image_at(builder, block, place if inner is None else inner.get("url"), where)
+    if inner is None:
+        return image_at(builder, block, place, where)
+    return image_at(builder, block, inner.get("url"), where, inner.get("detail"))
 
 
 def _refused(_builder: Builder, block: JsonObject, _where: str) -> Sequence[Part]:

@@ -83,7 +83,7 @@ class _Setter:
         yield self._slot(units[at:], goes_on=False), offsets[at] if at < len(offsets) else first
 
     def _units(self, text: str, first: int) -> tuple[list[str], list[int]]:
-        """What may not be torn: grapheme clusters as they are printed, and the blanks at the end of a line."""
+        """What may not be torn: clusters as they are printed, and the blanks at the end of a line."""
         body = text.rstrip(" ")
         if body.isascii():
             clusters: list[str] = list(body)

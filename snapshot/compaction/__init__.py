@@ -1,0 +1,12 @@
+"""Conversations that fit: head and tail word for word, the middle as pages or a summary.
+
+`compact` is the one way in. It is pure: no network, no clock, no chance. What it changes is the next request;
+the conversation that it is given stays as it is.
+"""
+
+from snapshot.compaction.archive import Archive
+from snapshot.compaction.conductor import Compaction, compact
+from snapshot.compaction.options import CacheEconomics, Options
+from snapshot.compaction.report import Report, Rung
+
+__all__ = ["Archive", "CacheEconomics", "Compaction", "Options", "Report", "Rung", "compact"]

@@ -1,0 +1,458 @@
+"""The ladder, climbed until the request fits: the one way in to compaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+from snapshot.compaction import boundaries, ladder
+from snapshot.compaction.archive import Archive
+from snapshot.compaction.estimate import Estimator, Occupancy, occupancy
+from snapshot.compaction.options import Capacity, Options, Trigger
+from snapshot.compaction.report import Report, Rung
+from snapshot.compaction.snapshots import Snapshot, image_parts, images_over, over_limits, take_snapshot
+from snapshot.compaction.summaries import Summarized, take_summary
+from snapshot.errors import CannotFit, SnapshotError, SummarizerRequired
+from snapshot.layout import Reader, reader_for
+from snapshot.messages import Message, Transcript
+from snapshot.redaction import Redactor
+
+__all__ = ["Compaction", "Job", "compact", "transcript_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """What a compaction gives.
+
+    Attributes:
+        transcript: the conversation to send: itself where nothing was done.
+        archive: what was replaced, to be kept beside the conversation; None where nothing was.
+        report: what was done.
+    """
+
+    transcript: Transcript
+    archive: Archive | None
+    report: Report
+
+    def request(self, api: str) -> dict[str, Any]:
+        """The body of a request for `api` ("anthropic", "openai", "openai-responses", "gemini")."""
+        from snapshot.requests import request
+
+        return request(self.transcript, api)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What every rung has to know.
+
+    Attributes:
+        model: id of the model.
+        reader: what is known of it.
+        options: what the caller said.
+        capacity: what a request may take.
+        estimator: estimates tokens, corrected by what was reported.
+        messages: the whole conversation, repaired; a draft included.
+        archived: the same with credentials redacted, for everything that is archived or rendered.
+        groups: its groups.
+        head: messages that lead it and stay.
+        former: the archive of an earlier compaction of it.
+        format: its format.
+        redactions: credentials replaced, by kind.
+    """
+
+    model: str
+    reader: Reader
+    options: Options
+    capacity: Capacity
+    estimator: Estimator
+    messages: tuple[Message, ...]
+    archived: tuple[Message, ...]
+    groups: tuple[boundaries.Group, ...]
+    head: int
+    former: Archive | None
+    format: str
+    redactions: Mapping[str, int]
+
+    def cuts(self, tail: int) -> int:
+        """Number of the message that the tail starts at, if it may take `tail` tokens.
+
+        The earliest start of a turn that leaves so little; within the last turn, if that alone is more,
+        the earliest group. Never before the head, nor before an earlier compaction's boundary.
+        """
+        starts = [group for group in self.groups if group.start >= self.head]
+        if not starts:
+            return len(self.messages)
+        costs = [0]
+        for message in reversed(self.messages):
+            costs.append(costs[-1] + self.estimator.message(message))
+        after = costs[::-1]  # tokens from message i on
+        turns = [group.start for group in starts if group.turn]
+        if turns and after[turns[-1]] <= tail:
+            cut = next(start for start in turns if after[start] <= tail)
+        else:
+            inner = [group.start for group in starts if not turns or group.start >= turns[-1]]
+            cut = next((start for start in inner if after[start] <= tail), inner[-1])
+        fixed = self.former.boundary if self.former and not self.former.light else 0
+        return max(cut, self.head, fixed)
+
+    def cost(self, messages: Sequence[Message]) -> int:
+        """Estimated tokens of a request with `messages`."""
+        return self.estimator.messages(messages)
+
+
+def compact(
+    conversation: Transcript | Sequence[Any] | dict[str, Any],
+    *,
+    model: str,
+    archive: Archive | None = None,
+    trigger: Trigger = "target",
+    draft: Sequence[Message] = (),
+    options: Options | None = None,
+    **changes: Any,
+) -> Compaction:
+    """Make a conversation fit its model's window, with nothing lost that the report does not name.
+
+    Args:
+        conversation: the whole conversation, or one that was compacted before and went on; a transcript,
+            or an API's own list of messages (or the body that holds it).
+        model: id of the model that will read it.
+        archive: what an earlier compaction of this conversation gave: it is continued, its boundary never
+            moves back, and full pages stay as they are.
+        trigger: "target": come down to the target if it is exceeded. "manual": compact whatever the
+            size. "after-turn": only where the conversation is stable and the boundary moves. "preflight":
+            as "target", with the draft counted in.
+        draft: messages about to be sent; they stay word for word.
+        options: settings; `changes` are settings by name, and win.
+
+    Raises:
+        CannotFit: not even the smallest request there is would be safe.
+        SummarizerRequired: only a summary would do, and there is no way to make one.
+        LayoutError: nothing is known of the model.
+        ArchiveError: the archive is of another conversation.
+    """
+    settings = replace(options or Options(), **changes)
+    transcript = transcript_of(conversation)
+    reader = reader_for(model)
+    full = archive.restore(transcript) if archive is not None else transcript
+    messages, repairs = boundaries.repair((*full.messages, *draft))
+    filled = occupancy(messages, reader, overhead=settings.overhead)
+    estimator = replace(filled.estimator, scale=filled.estimator.scale * settings.scale)
+    job = _job(
+        model=model,
+        reader=reader,
+        options=settings,
+        estimator=estimator,
+        messages=messages,
+        archive=archive,
+        format_name=full.format,
+    )
+    # What would be sent as it stands: of a conversation with pages in it, those and not what they replaced.
+    compacted = full is not transcript
+    stands = boundaries.repair((*transcript.messages, *draft))[0] if compacted else messages
+    before = job.cost(stands)
+    if compacted:
+        filled = replace(filled, tokens=before)
+    report = replace(
+        _blank(job, filled),
+        before=before,
+        after=before,
+        orphans=len(repairs.orphans),
+        unanswered=repairs.unanswered,
+        empty=repairs.empty,
+    )
+    stayed = Compaction(replace(transcript, messages=stands), archive, report)
+    if reason := _reason_to_wait(job, trigger, before, filled, compacted=compacted):
+        return _no_op(stayed, report, reason)
+    return _climb(job, stayed, report, 0 if trigger == "manual" else job.capacity.goal)
+
+
+def transcript_of(conversation: Transcript | Sequence[Any] | dict[str, Any]) -> Transcript:
+    """The conversation itself, or what an API's own list of messages says."""
+    if isinstance(conversation, Transcript):
+        return conversation
+    from snapshot.transcripts import from_messages
+
+    return from_messages(conversation)
+
+
+def _job(
+    *,
+    model: str,
+    reader: Reader,
+    options: Options,
+    estimator: Estimator,
+    messages: tuple[Message, ...],
+    archive: Archive | None,
+    format_name: str,
+) -> Job:
+    window = options.window or reader.window
+    if window <= 0:
+        raise SnapshotError(f"the window of {model} is not known: say how many tokens it has")
+    capacity = Capacity.of(options, window, options.max_output or reader.max_output)
+    found = boundaries.groups(messages)
+    if archive is not None:
+        head = archive.head
+        if archive.boundary > len(messages):
+            raise SnapshotError("the archive is of another conversation, or the conversation is not complete")
+    else:
+        head = _head(found, messages, estimator, capacity)
+    archived, redactions = messages, {}
+    if options.redact:
+        # The whole conversation in one go: a secret's mark is the same wherever it stands.
+        redactor = options.redact if isinstance(options.redact, Redactor) else Redactor()
+        archived = redactor.transcript(Transcript(messages, format_name)).messages
+        redactions = dict(redactor.counts)
+    return Job(
+        model=model,
+        reader=reader,
+        options=options,
+        capacity=capacity,
+        estimator=estimator,
+        messages=messages,
+        archived=archived,
+        groups=found,
+        head=head,
+        former=archive,
+        format=format_name,
+        redactions=redactions,
+    )
+
+
+def _head(
+    found: Sequence[boundaries.Group], messages: Sequence[Message], estimator: Estimator, capacity: Capacity
+) -> int:
+    """How many messages lead: system messages, and the first request unless it is bulk itself."""
+    head = 0
+    while head < len(messages) and messages[head].role == "system":
+        head += 1
+    first = next((group for group in found if group.start >= head), None)
+    if (
+        first is not None
+        and first.turn
+        and sum(map(estimator.message, messages[head : first.stop])) <= capacity.goal // 4
+    ):
+        return first.stop
+    return head
+
+
+def _reason_to_wait(job: Job, trigger: Trigger, before: int, filled: Occupancy, *, compacted: bool) -> str:
+    """Why nothing should be done, or ""."""
+    if job.groups and job.groups[-1].open:
+        return "a call is open: nothing is compacted until its result is there"
+    if job.options.pending:
+        return "an approval is pending: nothing is compacted until it is given"
+    if trigger == "manual":
+        turns = sum(group.turn for group in job.groups)
+        if turns < 2:
+            return "there is only one turn"
+        stuck = job.former is not None and job.cuts(0) <= job.former.boundary
+        return "nothing is new since the last compaction" if stuck else ""
+    if max(before, filled.tokens) <= job.capacity.goal and not over_limits(job, job.messages):
+        return f"the request takes {max(before, filled.tokens):,} tokens, the goal is {job.capacity.goal:,}"
+    if compacted and job.former and job.cuts(0) <= job.former.boundary and before <= job.capacity.safe:
+        return "nothing is new since the last compaction"
+    if trigger == "after-turn":
+        if job.messages[-1].role != "assistant":
+            return "the turn is not over"
+        if job.former and job.cuts(job.capacity.tail) <= job.former.boundary:
+            return "the boundary would not move"
+    return ""
+
+
+def _blank(job: Job, filled: Occupancy) -> Report:
+    capacity = job.capacity
+    before = job.cost(job.messages)
+    return Report(
+        images=len(image_parts(job.messages)),
+        before=before,
+        after=before,
+        occupancy=filled.tokens,
+        basis=filled.basis,
+        window=capacity.window,
+        safe=capacity.safe,
+        goal=capacity.goal,
+        head=job.head,
+        tail=len(job.messages) - job.head,
+    )
+
+
+def _no_op(stayed: Compaction, report: Report, reason: str) -> Compaction:
+    """The conversation as it stands, and why."""
+    return replace(stayed, report=replace(report, no_op=reason))
+
+
+def _climb(job: Job, stayed: Compaction, report: Report, goal: int) -> Compaction:
+    """Try rung after rung until the request is within the goal, or at least safe."""
+    rungs: list[Rung] = []
+    tail = job.cuts(job.capacity.tail)
+    messages = _lighten(job, goal, tail, rungs)
+    done = job.cost(messages)
+    light = replace(
+        _lightened(job, stayed, messages, tail),
+        report=replace(
+            report,
+            rungs=tuple(rungs),
+            after=done,
+            images=len(image_parts(messages)),
+            middle=tail - job.head,
+            tail=len(messages) - tail,
+        ),
+    )
+    if _enough(job, messages, goal):
+        return light
+
+    snapshot = _snapshot(job, goal, rungs)
+    if snapshot is not None and snapshot.after <= min(done, job.capacity.safe):
+        if _pointless(job, report, snapshot, goal):
+            return _no_op(stayed, report, "compacting again would only leave more out")
+        return _with_snapshot(job, stayed, report, snapshot, rungs)
+    unsendable = done > job.capacity.safe or over_limits(job, messages)
+    summary = _summary(job, goal, rungs, needed=unsendable, light=done)
+    if summary is not None:
+        return _with_summary(job, stayed, report, summary, rungs)
+    if unsendable:
+        smallest = min(done, snapshot.after) if snapshot is not None else done
+        _cannot_fit(job, smallest, "; ".join(rung.note for rung in rungs if rung.name != "elide"))
+    if messages == job.messages:
+        reasons = "; ".join(f"{rung.name}: {rung.note}" for rung in rungs)
+        return _no_op(stayed, replace(report, rungs=tuple(rungs)), reasons or "no rung was allowed")
+    return replace(light, report=replace(light.report, rungs=tuple(rungs)))
+
+
+def _enough(job: Job, messages: Sequence[Message], goal: int) -> bool:
+    return job.cost(messages) <= goal and not over_limits(job, messages)
+
+
+def _pointless(job: Job, report: Report, snapshot: Snapshot, goal: int) -> bool:
+    """Whether a conversation that has pages already would only lose some of them."""
+    former = job.former.pages[0][0] if job.former and job.former.pages else 0
+    sendable = report.before <= job.capacity.safe and goal > 0
+    return snapshot.after >= report.before or (sendable and snapshot.pagination.left_out > former > 0)
+
+
+def _lighten(job: Job, goal: int, tail: int, rungs: list[Rung]) -> tuple[Message, ...]:
+    """The messages after the free rungs, each tried only if it is needed."""
+    messages = job.messages
+    if job.former is not None and job.former.pages:
+        return messages  # what the rungs could lighten is on pages already
+    for name in ("elide", "images"):
+        if name not in job.options.rungs or _enough(job, messages, goal):
+            continue
+        if name == "elide":
+            lighter = ladder.elide(messages, job.head, tail, protect=job.options.protect)
+            note = f"{lighter.count} superseded results"
+        else:
+            lighter = ladder.drop_images(messages, job.head, tail)
+            note = f"{lighter.count} old images"
+            excess = images_over(job, lighter.messages)
+            if excess > 0:
+                # Beyond the provider's limit not even the tail keeps them.
+                tail_too = ladder.drop_images(lighter.messages, job.head, len(messages), most=excess)
+                lighter = replace(tail_too, count=lighter.count + tail_too.count)
+                note = f"{lighter.count} images, {tail_too.count} of them in the tail"
+        freed = job.cost(messages) - job.cost(lighter.messages)
+        if freed > 0 or images_over(job, messages) > 0:
+            messages = lighter.messages
+        rungs.append(Rung(name, max(freed, 0), note))
+    return messages
+
+
+def _lightened(job: Job, stayed: Compaction, messages: tuple[Message, ...], tail: int) -> Compaction:
+    """The conversation after the free rungs; what they replaced is in an archive of its own."""
+    archive = stayed.archive
+    if messages != job.messages and archive is None:
+        archive = Archive(job.head, job.archived[job.head : tail], job.format)
+    return Compaction(replace(stayed.transcript, messages=messages), archive, stayed.report)
+
+
+def _snapshot(job: Job, goal: int, rungs: list[Rung]) -> Snapshot | None:
+    if "snapshot" not in job.options.rungs:
+        return None
+    if not job.reader.vision and job.options.layout is None:
+        rungs.append(Rung("snapshot", 0, f"{job.model} cannot see images"))
+        return None
+    snapshot, why = take_snapshot(job, goal)
+    if snapshot is None:
+        rungs.append(Rung("snapshot", 0, why))
+        return None
+    rungs.append(Rung("snapshot", job.cost(job.messages) - snapshot.after, why))
+    return snapshot
+
+
+def _summary(job: Job, goal: int, rungs: list[Rung], *, needed: bool, light: int) -> Summarized | None:
+    """The last rung: taken where only it makes the request safe, or where pages are no way at all."""
+    if "summarize" not in job.options.rungs or not (needed or not job.reader.vision):
+        return None
+    if job.options.summarize is None and not job.options.digest:
+        if needed:
+            raise SummarizerRequired(
+                f"{light:,} tokens where {job.capacity.safe:,} are safe, or a body beyond the limits: "
+                "only a summary would free more: pass `summarize`, or accept the offline digest with `digest`"
+            )
+        rungs.append(Rung("summarize", 0, "no summarizer was given, and no digest asked for"))
+        return None
+    summary = take_summary(job, goal)
+    if summary is None:
+        rungs.append(Rung("summarize", 0, "there is nothing between head and tail"))
+        return None
+    rungs.append(Rung("summarize", job.cost(job.messages) - summary.after, summary.note))
+    return summary if summary.after < job.cost(job.messages) else None
+
+
+def _with_snapshot(
+    job: Job, stayed: Compaction, report: Report, snapshot: Snapshot, rungs: list[Rung]
+) -> Compaction:
+    messages = snapshot.messages(job)
+    archive = snapshot.archive
+    from snapshot.typeset.fold import fold
+
+    report = replace(
+        report,
+        rungs=tuple(rungs),
+        after=job.cost(messages),
+        head=archive.head,
+        middle=len(archive.messages),
+        tail=len(job.messages) - archive.boundary,
+        pages=len(archive.pages),
+        page_tokens=snapshot.pagination.tokens,
+        images=len(image_parts(messages)),
+        dense_pages=snapshot.pagination.dense,
+        left_out=snapshot.pagination.left_out,
+        facts=len(snapshot.facts.facts),
+        facts_left_out=snapshot.facts.left_out,
+        redactions=job.redactions,
+        folded=dict(fold(archive.source.text).counts),
+        break_even=snapshot.break_even,
+    )
+    return Compaction(replace(stayed.transcript, messages=messages), archive, report)
+
+
+def _with_summary(
+    job: Job, stayed: Compaction, report: Report, summary: Summarized, rungs: list[Rung]
+) -> Compaction:
+    if summary.after > job.capacity.safe:
+        _cannot_fit(job, summary.after, "even with a summary in place of the middle")
+    report = replace(
+        report,
+        rungs=tuple(rungs),
+        after=summary.after,
+        head=summary.archive.head,
+        middle=len(summary.archive.messages),
+        tail=len(job.messages) - summary.archive.boundary,
+        images=len(image_parts(summary.messages)),
+        redactions=job.redactions,
+    )
+    return Compaction(replace(stayed.transcript, messages=summary.messages), summary.archive, report)
+
+
+def _cannot_fit(job: Job, smallest: int, why: str) -> NoReturn:
+    head = job.estimator.messages(job.messages[: job.head])
+    last = job.estimator.messages(job.messages[job.groups[-1].start :]) if job.groups else 0
+    raise CannotFit(
+        f"the smallest request there is takes {smallest:,} tokens, {job.capacity.safe:,} are safe of a "
+        f"window of {job.capacity.window:,}; head {head:,}, last messages {last:,}"
+        + (f" ({why})" if why else ""),
+        smallest=smallest,
+        limit=job.capacity.safe,
+    )

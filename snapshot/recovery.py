@@ -1,0 +1,107 @@
+"""Recovery from an overflow: the provider's error is recognised, and the conversation made to fit.
+
+Nothing is sent from here. What the error's figures say corrects the estimate, so that one pass is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from snapshot.compaction.archive import Archive
+from snapshot.compaction.conductor import Compaction, compact, transcript_of
+from snapshot.compaction.estimate import Estimator
+from snapshot.compaction.options import Options
+from snapshot.compaction.snapshots import body_bytes, image_parts
+from snapshot.errors import NotOverflow
+from snapshot.layout import reader_for
+from snapshot.messages import Message, Transcript
+from snapshot.overflow import Verdict, recognise
+
+__all__ = ["recover"]
+
+# A request that was rejected although it was estimated to fit took at least so much more than the window.
+_AT_LEAST = 1.02
+# An estimate is corrected by a factor within these bounds: figures beyond them are about something else.
+_LEAST, _MOST = 0.5, 4.0
+# Of what a provider says is its limit on bytes or images, what is used.
+_ROOM = 0.9
+
+
+def recover(
+    conversation: Transcript | Sequence[Any] | dict[str, Any],
+    error: object,
+    *,
+    model: str,
+    archive: Archive | None = None,
+    draft: Sequence[Message] = (),
+    provider: str = "",
+    options: Options | None = None,
+    **changes: Any,
+) -> Compaction:
+    """Make a conversation fit that the provider has just rejected as too large.
+
+    Args:
+        conversation: what was sent: see `compact`.
+        error: the exception of an official SDK, the body of the answer, or both status and body in a
+            mapping; text will do.
+        model: id of the model.
+        archive: what an earlier compaction gave.
+        draft: messages of the rejected request that are not in the conversation.
+        provider: who answered, where the error alone does not tell.
+        options: settings; `changes` are settings by name, and win.
+
+    Raises:
+        NotOverflow: the error says something else, and sending less is no cure.
+        CannotFit, SummarizerRequired, LayoutError, ArchiveError: as `compact`.
+    """
+    verdict = recognise(error, provider=provider)
+    if not (verdict.overflow or verdict.curable_by_less):
+        raise NotOverflow(f"this is no overflow but {verdict.kind}: {verdict.text[:200]}", kind=verdict.kind)
+    settings = replace(options or Options(), **changes)
+    return compact(
+        conversation,
+        model=model,
+        archive=archive,
+        trigger="target",
+        draft=draft,
+        options=_corrected(settings, verdict, conversation, model, draft),
+    )
+
+
+def _corrected(
+    settings: Options, verdict: Verdict, conversation: Any, model: str, draft: Sequence[Message]
+) -> Options:
+    """The settings with what the error says about limits and the size of the request."""
+    limits = dict(settings.limits)
+    reader = reader_for(model)
+    if verdict.kind == "images":
+        # Sides, bytes and patches are for pages to keep; the caller's own images are dropped like any.
+        sent = len(image_parts((*transcript_of(conversation).messages, *draft)))
+        stated = verdict.limit if verdict.unit == "images" else None
+        limits["images_per_request"] = min(stated or sent // 2, limits.get("images_per_request", sent))
+        return replace(settings, limits=limits)
+    if verdict.kind == "bytes":
+        stated = verdict.limit if verdict.unit == "bytes" else None
+        known = stated or limits.get("request_bytes") or reader.limits.get("request_bytes", 0)
+        # A body within the limit that is known was too large all the same: half of it is tried.
+        sent = body_bytes((*transcript_of(conversation).messages, *draft))
+        limits["request_bytes"] = int(known * _ROOM) if 0 < known < sent else sent // 2
+        return replace(settings, limits=limits)
+    window = settings.window or reader.window
+    if verdict.unit == "tokens" and verdict.limit:
+        window = min(window, verdict.limit) if window else verdict.limit
+    requested = verdict.prompt or (verdict.requested if verdict.unit == "tokens" else None)
+    if requested is None and verdict.excess is not None and verdict.unit == "tokens":
+        requested = window + verdict.excess
+    estimated = _estimate(conversation, model, draft)
+    scale = (requested or int(window * _AT_LEAST)) / estimated if estimated else 1.0
+    if requested is None:
+        scale = max(scale, 1.0)
+    return replace(settings, window=window, scale=min(max(scale, _LEAST), _MOST))
+
+
+def _estimate(conversation: Any, model: str, draft: Sequence[Message]) -> int:
+    """What the plain estimate makes of the rejected request."""
+    return Estimator(reader_for(model)).messages((*transcript_of(conversation).messages, *draft))

@@ -1,0 +1,277 @@
+"""Credentials out of what is archived and rendered: each is replaced by one stable mark.
+
+A mark names the kind and counts by first appearance, `[secret: github-token 1]`; the same secret has the same
+mark everywhere, so that a reader can still tell that two things are equal. The forms are data,
+`snapshot/redaction.toml`. A rule of that file has:
+
+* `kind`: what the mark says
+* `starts`: literals, with one of which `pattern` begins; a text without them costs a search for each
+* `pattern`: matched where the literal stands; its group `secret`, or all of it, is replaced. `{edge}` is the
+  start of a word, also behind an escaped newline, `{end}` its end, `{q}` a quote, maybe escaped, or nothing
+* `check`: what the value must pass besides: "varied", "mixed", "placeholder", "named"
+* `contextual`: known by where it stands, so it is searched for by its value as well from there on
+
+Private keys are found by their frame (`snapshot._pem`). Numbers are given in order of the text, and never
+change when the conversation grows at its end.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
+
+from snapshot._pem import private_keys
+from snapshot._plausible import CHECKS, Names
+from snapshot.messages import (
+    File,
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    Transcript,
+)
+from snapshot.resources import locate
+
+__all__ = ["Redactor"]
+
+_MACROS = {
+    "{edge}": r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf]))",
+    "{end}": r"(?![A-Za-z0-9_-])",
+    "{q}": r"""(?:\\{0,4}["'])?""",
+}
+_MARK = re.compile(r"\[secret: ([a-z0-9-]{1,40}) (\d{1,9})\]")
+_LONG_RUN = re.compile(r"[A-Za-z0-9+/_~-]{16,}+")
+_MOST_ROUNDS = 8
+_P = TypeVar("_P", bound=Part)
+
+
+class _Hit(NamedTuple):
+    start: int
+    stop: int
+    order: int  # of its rule: the lower decides the kind where two overlap
+    kind: str
+    contextual: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    kind: str
+    starts: tuple[str, ...]
+    pattern: re.Pattern[str]
+    check: Callable[[re.Match[str], str, Names], bool] | None
+    contextual: bool
+
+
+class Redactor:
+    """Replaces secrets by marks, over one conversation.
+
+    Use one for one conversation, or a new one each time: the marks come out the same. Marks that are
+    already there stay, and their numbers are not given again.
+
+    Attributes:
+        counts: how many different secrets were replaced, by kind.
+    """
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+        self._marks: dict[str, str] = {}  # by what is the same in every spelling of a secret
+        self._highest: dict[str, int] = {}
+        self._known: dict[str, tuple[str, str, int]] = {}  # long run of a value: value, kind, its offset
+
+    def text(self, text: str) -> str:
+        """`text` with a mark for each secret."""
+        if "[secret: " in text:
+            for kind, number in _MARK.findall(text):
+                self._highest[kind] = max(self._highest.get(kind, 0), int(number))
+        for _ in range(_MOST_ROUNDS):  # a mark is an edge, beside which another secret may come to light
+            hits = self._hits(text)
+            if not hits:
+                break
+            pieces, at = [], 0
+            for hit in hits:
+                pieces += [text[at : hit.start], self._mark(hit.kind, text[hit.start : hit.stop])]
+                at = hit.stop
+            text = "".join([*pieces, text[at:]])
+        return text
+
+    def json(self, text: str) -> str:
+        """JSON text with a mark for each secret, still valid if it was; layout and numbers as they were."""
+        redacted = self.text(text)
+        if redacted == text and "\\" not in text:
+            return text
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return redacted
+        # Escapes can hide a secret from a look at the text, and a bare number cannot become a mark.
+        try:
+            after = json.loads(redacted)
+        except (ValueError, RecursionError):
+            redacted, after = "", value
+        try:
+            clean = self._value(self._value(after))  # twice: what the first look learns, the second finds
+        except RecursionError:
+            return redacted or text
+        return redacted if redacted and clean == after else json.dumps(clean, ensure_ascii=False)
+
+    def transcript(self, transcript: Transcript) -> Transcript:
+        """`transcript` with a mark for each secret in its messages, in order.
+
+        Messages without any are the same objects; those with some lose `raw`, and a reasoning that had one
+        its signature, which would no longer fit.
+        """
+        messages = tuple(self._message(message) for message in transcript.messages)
+        if all(new is old for new, old in zip(messages, transcript.messages, strict=True)):
+            return transcript
+        return replace(transcript, messages=messages)
+
+    def _message(self, message: Message) -> Message:
+        parts = tuple(self._part(part) for part in message.parts)
+        if all(new is old for new, old in zip(parts, message.parts, strict=True)):
+            return message
+        return replace(message, parts=parts, raw=())
+
+    def _part(self, part: _P) -> _P:
+        changes: dict[str, Any] = {}
+        match part:
+            case Text(text=text):
+                changes = {"text": self.text(text)}
+            case Reasoning(text=text):
+                changes = {"text": self.text(text)}
+                if changes["text"] != text:
+                    changes["signature"] = None
+            case ToolCall(arguments=arguments):
+                changes = {"arguments": self.json(arguments)}
+            case ToolResult(content=content):
+                inner = tuple(self._part(item) for item in content)
+                same = all(new is old for new, old in zip(inner, content, strict=True))
+                changes = {} if same else {"content": inner}
+            case File(text=text, source=source):
+                changes = {"text": self.text(text), "source": self.text(source)}
+            case Image(source=source):
+                changes = {"source": self.text(source)}
+            case Opaque(json=body):
+                changes = {"json": self.json(body)}
+        return replace(part, **changes) if any(getattr(part, k) != v for k, v in changes.items()) else part
+
+    def _value(self, value: Any) -> Any:
+        """A decoded JSON value, redacted."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list):
+            return [self._value(item) for item in value]
+        if isinstance(value, dict):
+            return {self.text(key): self._named(key, item) for key, item in value.items()}
+        return value
+
+    def _named(self, key: str, item: Any) -> Any:
+        """The value of a key, which may be what tells that it is a secret."""
+        if isinstance(item, str):
+            before = f'{key}: "'
+            said = self.text(f'{before}{item}"')
+            if said.startswith(before) and said.endswith('"'):
+                return said[len(before) : -1]
+        return self._value(item)
+
+    def _hits(self, text: str) -> list[_Hit]:
+        """What is to be replaced, in order and apart."""
+        hits = [_Hit(start, stop, -1, "private-key", False) for start, stop in private_keys(text)]
+        for order, rule in enumerate(_rules()):
+            hits += _matches(text, order, rule)
+        hits = _apart(hits)
+        for hit in hits:
+            if hit.contextual:
+                self._remember(hit.kind, text[hit.start : hit.stop])
+        if self._known and (again := list(self._again(text))):
+            hits = _apart(hits + again)
+        return hits
+
+    def _remember(self, kind: str, value: str) -> None:
+        """Keep a value that is known only by where it stood, if it is long enough to be nothing else."""
+        run = max(_LONG_RUN.finditer(value), key=lambda found: len(found[0]), default=None)
+        if run:
+            self._known.setdefault(run[0], (value, kind, run.start()))
+
+    def _again(self, text: str) -> Iterator[_Hit]:
+        """Where values stand that are known from elsewhere: one look-up for each long run of letters."""
+        for run in _LONG_RUN.finditer(text):
+            if known := self._known.get(run[0]):
+                value, kind, offset = known
+                start = run.start() - offset
+                if start >= 0 and text.startswith(value, start):
+                    yield _Hit(start, start + len(value), 0, kind, False)
+
+    def _mark(self, kind: str, secret: str) -> str:
+        same = re.sub(r"\\+[nrt]|[\s\\]|-----[A-Z ]+-----", "", secret)
+        if same not in self._marks:
+            number = self._highest[kind] = self._highest.get(kind, 0) + 1
+            self._marks[same] = f"[secret: {kind} {number}]"
+            self.counts[kind] = self.counts.get(kind, 0) + 1
+        return self._marks[same]
+
+
+def _matches(text: str, order: int, rule: _Rule) -> Iterator[_Hit]:
+    for start in rule.starts:
+        at = text.find(start)
+        while at >= 0:
+            match = rule.pattern.match(text, at)
+            if match:
+                if rule.check is None or rule.check(match, text, _names()):
+                    group = "secret" if "secret" in rule.pattern.groupindex else 0
+                    yield _Hit(*match.span(group), order, rule.kind, rule.contextual)
+                at = match.end() - 1  # also past what is no secret: each character is looked at once
+            at = text.find(start, at + 1)
+
+
+def _apart(hits: list[_Hit]) -> list[_Hit]:
+    """Hits in order; those that overlap become one, of the kind that stands first in the table."""
+    result: list[_Hit] = []
+    for hit in sorted(hits):
+        if result and hit.start < result[-1].stop:
+            last = result[-1]
+            first = min(last, hit, key=lambda one: one.order)
+            result[-1] = first._replace(start=last.start, stop=max(last.stop, hit.stop))
+        else:
+            result.append(hit)
+    return result
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    return tomllib.loads(locate("redaction.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _names() -> Names:
+    names = _table()["names"]
+    words = {key: frozenset(value) for key, value in names.items() if key != "placeholder"}
+    return Names(**words, placeholder=re.compile(names["placeholder"]))
+
+
+@cache
+def _rules() -> tuple[_Rule, ...]:
+    return tuple(
+        _Rule(
+            kind=rule["kind"],
+            starts=tuple(rule["starts"]),
+            pattern=_compiled(rule["pattern"]),
+            check=CHECKS[rule["check"]] if "check" in rule else None,
+            contextual=rule.get("contextual", False),
+        )
+        for rule in _table()["rules"]
+    )
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    for name, meaning in _MACROS.items():
+        pattern = pattern.replace(name, meaning)
+    return re.compile(pattern)

@@ -1,0 +1,583 @@
+"""The compactor's promises, over generated conversations, real ones, and the cases."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import snapshot
+from snapshot.compaction import Archive, CacheEconomics, Compaction, boundaries, compact, ladder
+from snapshot.compaction.archive import CLOSING, OPENING
+from snapshot.compaction.estimate import Estimator, occupancy
+from snapshot.compaction.snapshots import image_parts
+from snapshot.errors import ArchiveError, CannotFit, SnapshotError, SummarizerRequired
+from snapshot.layout import layout_for, reader_for
+from snapshot.legibility.readback import PageReader
+from snapshot.messages import Image, Message, Text, ToolCall, ToolResult, Transcript, Usage
+from snapshot.pages import Setting
+from snapshot.requests import APIS, request
+from snapshot.requests.check import check
+from snapshot.typeset.fold import fold
+from tests.conftest import REAL, case
+from tests.conversations import SMALL_PNG, conversations, long_conversation, png
+
+MODELS = {
+    "anthropic": "claude-opus-4-8",
+    "openai": "gpt-5.5",
+    "openai-responses": "gpt-5.6-sol",
+    "gemini": "gemini-3-pro",
+}
+VISION = "claude-opus-4-8"
+BLIND = "gpt-oss-120b"
+
+
+def shrink(conversation: Transcript, **changes: object) -> Compaction | None:
+    """Compacted, or None where nothing fits or only a summary would."""
+    given_settings = {"window": 6000, "trigger": "manual", "digest": True} | changes
+    try:
+        return compact(conversation, model=str(given_settings.pop("model", VISION)), **given_settings)  # type: ignore[arg-type]
+    except CannotFit:
+        return None
+
+
+def texts(messages: tuple[Message, ...]) -> list[str]:
+    found = []
+    for message in messages:
+        for part in message.parts:
+            inner = part.content if isinstance(part, ToolResult) else (part,)
+            found += [item.text for item in inner if isinstance(item, Text)]
+    return found
+
+
+# --- promises
+
+
+@given(conversations(), st.sampled_from(APIS), st.sampled_from([600, 2000, 6000, 40_000]))
+def test_every_request_is_sendable(conversation, api, window):
+    """Promise 6: whatever was compacted, the API's own rules hold."""
+    model = MODELS[api]
+    compaction = shrink(conversation, model=model, window=window)
+    assume(compaction is not None)
+    assert compaction is not None
+    problems = check(compaction.request(api), api, limits=reader_for(model).limits)
+    assert problems == []
+
+
+@given(conversations(), st.sampled_from([600, 2000, 6000]))
+def test_nothing_is_lost(conversation, window):
+    """Promise 1: head, middle and tail are the conversation; the middle is on its pages, or named."""
+    compaction = shrink(conversation, window=window)
+    assume(compaction is not None)
+    assert compaction is not None
+    repaired, repairs = boundaries.repair(conversation.messages)
+    archive = compaction.archive
+    if archive is None:
+        assert compaction.transcript.messages == repaired
+        return
+    assert archive.restore(compaction.transcript).messages == repaired or not archive.pages
+    assert len(repairs.orphans) == compaction.report.orphans
+    if archive.pages:
+        spans = list(archive.pages)
+        assert spans[0][0] == compaction.report.left_out
+        assert spans[-1][1] == len(archive.source.text)
+        assert all(one[1] == other[0] for one, other in pairwise(spans))
+
+
+@given(conversations())
+@settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much])
+def test_the_pages_say_what_the_archive_says(conversation):
+    """Promise 2, on the images of the request itself."""
+    compaction = shrink(conversation)
+    assume(compaction is not None and compaction.archive is not None and compaction.archive.pages)
+    assert compaction is not None
+    assert compaction.archive is not None
+    archive = compaction.archive
+    (message,) = [m for m in compaction.transcript.messages if OPENING in "".join(texts((m,)))]
+    pages = [part for part in message.parts if isinstance(part, Image)]
+    layout = layout_for(name=archive.layout)
+    reader = PageReader(layout, Setting(layout).atlas(archive.source))
+    for page, (start, stop) in zip(pages, archive.pages, strict=True):
+        assert reader.read(page.data).text == fold(archive.source.text[start:stop]).text
+
+
+@given(conversations(), st.sampled_from([2000, 6000, 100_000]), st.booleans())
+def test_it_shrinks_or_says_why(conversation, window, manual):
+    """Promise 7: fewer tokens by one estimator, or the same conversation and a reason."""
+    compaction = shrink(conversation, window=window, trigger="manual" if manual else "target")
+    assume(compaction is not None)
+    assert compaction is not None
+    report = compaction.report
+    estimator = Estimator(reader_for(VISION))
+    assert report.after == estimator.messages(compaction.transcript.messages) or report.no_op
+    if report.no_op:
+        assert compaction.transcript.messages == boundaries.repair(conversation.messages)[0]
+    else:
+        assert report.after < report.before
+
+
+@given(conversations(most=20), st.sampled_from([2000, 6000]))
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
+def test_again_without_news_changes_nothing(conversation, window):
+    """Promises 4 and 7: compacting the result once more, with its archive, is the same or a no-op."""
+    first = shrink(conversation, window=window)
+    assume(first is not None and first.archive is not None and bool(first.archive.pages))
+    assert first is not None
+    again = shrink(first.transcript, window=window, archive=first.archive, trigger="target")
+    if again is not None and again.archive is not None and again.archive.pages:
+        assert again.archive.boundary >= first.archive.boundary if first.archive else False
+
+
+@given(conversations(most=8), conversations(most=6, orphans=False))
+@settings(max_examples=30, suppress_health_check=[HealthCheck.filter_too_much])
+def test_growing_keeps_full_pages(before, more):
+    """Promise 5: a later compaction continues the earlier one, page for page."""
+    before = replace(before, messages=tuple(before.messages) * 3)
+    first = shrink(before, window=20_000, tail=0.01)
+    assume(first is not None and first.archive is not None and bool(first.archive.pages))
+    assert first is not None
+    assert first.archive is not None
+    grown = replace(before, messages=(*before.messages, Message("user", (Text("Go on."),)), *more.messages))
+    for archive in (first.archive, None):
+        second = shrink(grown, window=20_000, tail=0.01, archive=archive)
+        if second is None or second.archive is None or not second.archive.pages:
+            continue
+        if second.archive.head != first.archive.head or second.report.dense_pages or first.report.dense_pages:
+            continue
+        old = [image.data for image in image_parts(first.transcript.messages[first.report.head :][:1])]
+        new = [image.data for image in image_parts(second.transcript.messages[second.report.head :][:1])]
+        assert new[: len(old) - 1] == old[:-1]
+
+
+@given(conversations())
+def test_a_blind_model_never_gets_a_page(conversation):
+    """Promise 8."""
+    compaction = shrink(conversation, model=BLIND)
+    assume(compaction is not None)
+    assert compaction is not None
+    assert len(image_parts(compaction.transcript.messages)) <= len(image_parts(conversation.messages))
+    assert not (compaction.archive and compaction.archive.pages)
+
+
+@given(conversations())
+def test_it_is_a_function(conversation):
+    """Promise 5: same input, same bytes."""
+    one, other = shrink(conversation), shrink(conversation, threads=1)
+    assert (one is None) == (other is None)
+    if one is not None and other is not None:
+        assert json.dumps(one.request("anthropic")) == json.dumps(other.request("anthropic"))
+
+
+# --- boundaries and repairs
+
+
+@given(conversations())
+def test_groups_partition_and_are_closed(conversation):
+    messages, _ = boundaries.repair(conversation.messages)
+    found = boundaries.groups(messages)
+    assert [group.start for group in found] == [0, *(group.stop for group in found)][: len(found)]
+    assert (found[-1].stop if found else 0) == len(messages)
+    assert not any(group.open for group in found[:-1])
+
+
+@given(conversations())
+def test_repairing_twice_is_repairing_once(conversation):
+    messages, _ = boundaries.repair(conversation.messages)
+    again, repairs = boundaries.repair(messages)
+    assert again == messages
+    assert (repairs.orphans, repairs.unanswered, repairs.empty) == ((), 0, 0)
+
+
+@pytest.mark.parametrize("tail", [0.0, 0.05, 0.2, 0.5, 0.9])
+def test_one_huge_turn_is_cut_between_groups(tail):
+    """Case 019: the request stays, the boundary stands before an assistant message, one pass is enough."""
+    messages = [Message("user", (Text("Never touch conftest.py. Find the slow test."),))]
+    for step in range(150):
+        call = ToolCall(f"c{step}", "Bash", json.dumps({"command": f"pytest t{step}"}))
+        messages.append(Message("assistant", (call,)))
+        messages.append(
+            Message("tool", (ToolResult(f"c{step}", (Text(f"step {step}\n" + "passed in 0.1 s\n" * 200),)),))
+        )
+    transcript = Transcript(tuple(messages), "anthropic")
+    compaction = compact(transcript, model=VISION, window=60_000, tail=tail)
+    assert compaction.report.after <= compaction.report.safe
+    assert check(compaction.request("anthropic"), "anthropic") == []
+    assert "Never touch conftest.py." in json.dumps(compaction.request("anthropic"))
+    assert compaction.archive is not None
+    assert transcript.messages[compaction.archive.boundary].role == "assistant"
+    again = compact(compaction.transcript, model=VISION, window=60_000, tail=tail, archive=compaction.archive)
+    assert again.report.no_op
+    grown = replace(transcript, messages=(*messages, *messages[1:41]))
+    later = compact(grown, model=VISION, window=60_000, tail=tail, archive=compaction.archive)
+    assert later.archive is not None
+    assert later.archive.boundary >= compaction.archive.boundary
+
+
+def test_nothing_is_compacted_while_a_call_is_open():
+    transcript = long_conversation(20)
+    call = Message("assistant", (ToolCall("open", "Bash", "{}"),))
+    compaction = compact(
+        replace(transcript, messages=(*transcript.messages, call)),
+        model=VISION,
+        window=3000,
+        trigger="manual",
+    )
+    assert "call is open" in compaction.report.no_op
+    assert compaction.transcript.messages[-1] == call
+
+
+# --- rungs
+
+
+def test_elide_takes_what_is_superseded_and_nothing_else():
+    body = "value = 1\n" * 100
+
+    def step(number: int, text: str, *, path: str = "a.py", is_error: bool = False) -> list[Message]:
+        call = ToolCall(f"c{number}", "Read", json.dumps({"path": path}))
+        return [
+            Message("assistant", (call,)),
+            Message("tool", (ToolResult(f"c{number}", (Text(text),), is_error),)),
+        ]
+
+    quoted = "the_only_line_of_its_kind = compute(42)\n" + body
+    messages = (
+        *step(0, "old\n" + body),
+        *step(1, "error\n" + body, is_error=True),
+        *step(2, quoted, path="b.py"),
+        *step(3, "new\n" + body),
+        *step(4, "other\n" + body, path="b.py"),
+        Message("assistant", (Text("See:\nthe_only_line_of_its_kind = compute(42)"),)),
+        *step(5, "last\n" + body, path="a.py"),
+    )
+    lighter = ladder.elide(messages, 0, 10)
+    assert lighter.count == 2
+    gone = [
+        at for at, (one, other) in enumerate(zip(messages, lighter.messages, strict=True)) if one != other
+    ]
+    assert gone == [1, 7]
+    assert "elided: 1004 characters" in texts(lighter.messages)[0]
+    assert ladder.elide(messages, 0, 10, protect={"Read"}).count == 0
+    assert ladder.elide(messages, 2, 6).count == 0
+
+
+def test_free_rungs_alone_keep_an_archive():
+    transcript = long_conversation(6)
+    pictures = Message("user", (Text("Look."), *[Image("image/png", png(900, 900))] * 3))
+    transcript = replace(transcript, messages=(*transcript.messages[:4], pictures, *transcript.messages[4:]))
+    compaction = compact(transcript, model=VISION, window=6000, target=0.5, rungs=("images",))
+    assert not image_parts(compaction.transcript.messages)
+    assert "900x900 px" in "".join(texts(compaction.transcript.messages))
+    assert compaction.archive is not None
+    assert len(image_parts(compaction.archive.messages)) == 3
+    assert compaction.archive.restore(compaction.transcript).messages == transcript.messages
+    with pytest.raises(ArchiveError, match="another conversation"):
+        compaction.archive.restore(long_conversation(1))
+
+
+def test_a_short_middle_is_not_worth_a_page():
+    """Case 018, for every reader and trigger."""
+    raw = json.loads(
+        (Path(__file__).parent / "cases" / "018-not-worth-a-page" / "input.json").read_text(encoding="utf-8")
+    )
+    for model in (*MODELS.values(), BLIND):
+        for trigger in ("target", "manual", "after-turn", "preflight"):
+            for _ in range(3):
+                compaction = compact(raw, model=model, trigger=trigger, window=128_000)
+                assert compaction.report.no_op
+                assert compaction.archive is None
+                assert compaction.transcript.messages == snapshot.load(json.dumps(raw).encode()).messages
+    with pytest.raises((CannotFit, SummarizerRequired)):
+        compact(raw, model=VISION, window=100)
+
+
+def test_the_users_words_stay_word_for_word():
+    """Case 020."""
+    raw = json.loads((case("020") / "input.json").read_text(encoding="utf-8"))
+    rules = raw[2]["content"]
+    compaction = compact(raw, model=VISION, window=6000, trigger="manual", tail=0.05)
+    body = json.dumps(compaction.request("anthropic"), ensure_ascii=False)
+    assert json.dumps(rules, ensure_ascii=False)[1:-1] in body
+    assert compaction.archive is not None
+    assert rules in compaction.archive.source.text
+
+
+def test_pins_stay_word_for_word():
+    transcript = long_conversation(60)
+    compaction = compact(transcript, model=VISION, window=12_000, trigger="manual", pins=frozenset({4}))
+    assert any(
+        "[assistant, pinned, word for word]\nFile 0 is fine." in text
+        for text in texts(compaction.transcript.messages)
+    )
+
+
+@pytest.mark.parametrize("limit", [100, 50, 20, 10, 5, 1, 0])
+def test_images_never_exceed_the_limit(limit):
+    """Case 016: the caller's images count first, the oldest make room, what is left out is said in place."""
+    transcript = long_conversation(300, size=1500)
+    pictures = [Message("user", (Text(f"Shot {i}."), Image("image/png", SMALL_PNG))) for i in range(30)]
+    transcript = replace(transcript, messages=(*transcript.messages, *pictures))
+    try:
+        compaction = compact(
+            transcript,
+            model="claude-sonnet-4-5",
+            window=400_000,
+            limits={"images_per_request": limit},
+            digest=True,
+        )
+    except CannotFit:
+        assert limit == 0
+        return
+    images = len(image_parts(compaction.transcript.messages))
+    assert images <= limit
+    assert images == compaction.report.images
+    body = compaction.request("anthropic")
+    assert check(body, "anthropic", limits={"images_per_request": limit}) == []
+    if compaction.report.left_out:
+        assert f"left out here: {compaction.report.left_out} characters" in json.dumps(body)
+
+
+def test_foveation_comes_before_leaving_out():
+    transcript = long_conversation(200, size=1500)
+    plain = {"model": "claude-sonnet-4-5", "window": 400_000, "trigger": "manual", "tail": 0.0}
+    free = compact(transcript, **plain)  # type: ignore[arg-type]
+    assert free.report.pages > 8
+    tight = compact(transcript, limits={"images_per_request": free.report.pages - 1}, **plain)  # type: ignore[arg-type]
+    assert tight.report.dense_pages > 0
+    assert tight.report.left_out == 0
+    tighter = compact(transcript, limits={"images_per_request": free.report.pages // 2}, **plain)  # type: ignore[arg-type]
+    assert tighter.report.left_out > 0
+    assert tighter.archive is not None
+    assert tighter.archive.text(0, tighter.report.left_out)
+
+
+def test_the_cache_gate():
+    transcript = long_conversation(120)
+    paying = compact(
+        transcript, model=VISION, window=200_000, trigger="manual", cache=CacheEconomics(turns=500)
+    )
+    assert paying.report.break_even is not None
+    assert paying.report.break_even > 1
+    waiting = compact(
+        transcript, model=VISION, window=200_000, trigger="manual",
+        cache=CacheEconomics(turns=paying.report.break_even - 1),
+    )  # fmt: skip
+    assert "pays only after" in waiting.report.no_op
+
+
+# --- triggers
+
+
+def test_manual_needs_two_turns_and_news():
+    one = Transcript(long_conversation(1).messages, "anthropic")
+    assert compact(one, model=VISION, trigger="manual").report.no_op == "there is only one turn"
+    transcript = long_conversation(60)
+    first = compact(transcript, model=VISION, window=12_000, trigger="manual")
+    assert first.archive is not None
+    more = replace(
+        first.transcript, messages=(*first.transcript.messages, *long_conversation(61).messages[-4:])
+    )
+    second = compact(more, model=VISION, window=12_000, trigger="manual", archive=first.archive)
+    assert second.archive is not None
+    assert second.archive.boundary >= first.archive.boundary
+
+
+def test_after_a_turn_only_when_stable():
+    transcript = long_conversation(60)
+    assert not compact(transcript, model=VISION, window=12_000, trigger="after-turn").report.no_op
+    pending = compact(transcript, model=VISION, window=12_000, trigger="after-turn", pending=True)
+    assert "approval" in pending.report.no_op
+    running = replace(transcript, messages=transcript.messages[:-1])
+    assert (
+        compact(running, model=VISION, window=12_000, trigger="after-turn").report.no_op
+        == "the turn is not over"
+    )
+
+
+def test_preflight_counts_the_draft():
+    transcript = long_conversation(6)
+    draft = [Message("user", (Text("x " * 3000),))]
+    compaction = compact(transcript, model=VISION, window=12_000, trigger="preflight", draft=draft)
+    assert compaction.transcript.messages[-1] == draft[0]
+    with pytest.raises(CannotFit) as caught:
+        compact(transcript, model=VISION, window=3000, trigger="preflight", draft=draft, digest=True)
+    assert caught.value.smallest > caught.value.limit
+
+
+# --- archive
+
+
+@given(conversations())
+def test_an_archive_survives_storing(conversation):
+    compaction = shrink(conversation)
+    assume(compaction is not None and compaction.archive is not None)
+    assert compaction is not None
+    assert compaction.archive is not None
+    stored = Archive.from_json(compaction.archive.to_json())
+    assert stored == compaction.archive
+    assert stored.id == compaction.archive.id
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"schema": "snapshot-pages/archive/99"}', "flip"])
+def test_a_damaged_archive_is_one_line(damage):
+    compaction = compact(long_conversation(60), model=VISION, window=12_000, trigger="manual")
+    assert compaction.archive is not None
+    text = compaction.archive.to_json()
+    with pytest.raises(ArchiveError) as caught:
+        Archive.from_json(text.replace("line 1 of", "line 2 of") if damage == "flip" else damage)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_archive_answers():
+    compaction = compact(
+        long_conversation(200), model=VISION, window=30_000, max_output=4_000, trigger="manual"
+    )
+    archive = compaction.archive
+    assert archive is not None
+    assert archive.page(1) == archive.text(*archive.pages[0])
+    assert archive.message(1).startswith("⁋")
+    (found, *_) = archive.search("VALUE_9 =")
+    assert archive.source.text[found.start : found.stop].lower() == "value_9 ="
+    assert found.page == archive.page_at(found.start) > 0
+    assert archive.answer({"page": 1}) == archive.page(1)
+    assert archive.answer({"page": 99}).startswith("the archive has pages 1 to")
+    assert archive.answer({"search": "no such words"}) == "not found"
+    for api in APIS:
+        assert "read_archive" in json.dumps(archive.tool(api))
+
+
+@given(conversations(most=20), st.sampled_from(APIS))
+@settings(max_examples=30, suppress_health_check=[HealthCheck.filter_too_much])
+def test_a_compacted_list_of_an_api_goes_on(conversation, api):
+    """A harness that keeps the compacted request as its history can give it back, with the archive."""
+    first = shrink(conversation, model=MODELS[api])
+    assume(first is not None and first.archive is not None and bool(first.archive.pages))
+    assert first is not None
+    assert first.archive is not None
+    from snapshot.transcripts import from_messages
+
+    back = from_messages(first.request(api))
+    restored = first.archive.restore(back)
+    assert [text for text in texts(restored.messages) if OPENING in text or CLOSING in text] == []
+    assert len(restored.messages) >= len(first.archive.messages)
+
+
+# --- capacity and occupancy
+
+
+def test_occupancy_goes_by_what_was_reported():
+    transcript = long_conversation(10)
+    messages = list(transcript.messages)
+    estimated = Estimator(reader_for(VISION)).messages(messages[:20])
+    messages[20] = replace(messages[20], usage=Usage(round(estimated * 1.3), 10))
+    filled = occupancy(messages, reader_for(VISION), overhead=0)
+    assert filled.tokens > estimated * 1.3
+    assert 1.2 < filled.estimator.scale < 1.4
+    assert "reported" in filled.basis
+    messages[20] = replace(messages[20], usage=Usage(10, 10))
+    assert "so not of it" in occupancy(messages, reader_for(VISION), overhead=0).basis
+    assert "no usage" in occupancy(transcript.messages, reader_for(VISION)).basis
+
+
+def test_signatures_cost_nothing():
+    """Case 013."""
+    raw = json.loads((case("013") / "input.json").read_text(encoding="utf-8"))
+    stripped = json.loads(json.dumps(raw))
+    for message in stripped:
+        if isinstance(message["content"], list):
+            for block in message["content"]:
+                if "signature" in block:
+                    block["signature"] = "c2ln"
+    one, other = (compact(item, model=VISION, window=100_000) for item in (raw, stripped))
+    assert one.report.before == other.report.before
+
+
+def test_signed_reasoning_goes_back_as_it_came():
+    """Case 013: the blocks of the open tool loop, key for key; none of it on pages."""
+    raw = json.loads((case("013") / "input.json").read_text(encoding="utf-8"))
+    compaction = compact(raw, model=VISION, window=2000, trigger="manual", tail=0.5)
+    sent = compaction.request("anthropic")["messages"]
+    for number in (7, 9):
+        assert raw[number]["content"] in [message["content"] for message in sent]
+    if compaction.archive is not None:
+        for message in raw:
+            for block in message["content"] if isinstance(message["content"], list) else ():
+                for secret in (block.get("signature", ""), block.get("data", "")):
+                    for at in range(0, max(0, len(secret) - 8), 8):
+                        assert secret[at : at + 8] not in compaction.archive.source.text
+
+
+def test_secrets_are_in_nothing_that_is_kept():
+    """Case 021."""
+    raw = json.loads((case("021") / "input.json").read_text(encoding="utf-8"))
+    compaction = compact(raw, model=VISION, window=6000, trigger="manual", tail=0.02)
+    plain = compact(raw, model=VISION, window=6000, trigger="manual", tail=0.02, redact=False)
+    if compaction.archive is None:
+        pytest.skip("the case is too short to be worth a page")
+    assert sum(compaction.report.redactions.values()) >= 8
+    assert compaction.archive.source.text != plain.archive.source.text if plain.archive else True
+
+
+# --- real conversations
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("file", REAL)
+def test_real_transcripts_fit(real: Path, file, api):
+    transcript = snapshot.load(real / file)
+    model = MODELS[api]
+    compaction = compact(transcript, model=model, window=60_000)
+    report = compaction.report
+    assert report.after <= report.safe
+    assert report.after < report.before
+    assert check(compaction.request(api), api, limits=reader_for(model).limits) == []
+
+
+def test_kombu_grows_and_keeps_its_pages(real: Path):
+    """With a window of 60,000: whatever is said again is said with the same pages, byte for byte."""
+    transcript = snapshot.load(real / "kombu.claude-stream.jsonl")
+    former: Compaction | None = None
+    for share in (0.4, 0.6, 0.8, 1.0):
+        grown = replace(transcript, messages=transcript.messages[: int(len(transcript.messages) * share)])
+        archive = former.archive if former else None
+        later = compact(grown, model=VISION, window=60_000, archive=archive)
+        assert later.report.after <= later.report.safe
+        if former is not None and former.report.pages > 1:
+            assert former.archive is not None
+            assert later.archive is not None
+            old = dict(zip(former.archive.pages, _pages(former), strict=True))
+            new = dict(zip(later.archive.pages, _pages(later), strict=True))
+            full = list(old)[:-1]
+            kept = [span for span in full if span[0] >= later.report.left_out]
+            assert [new.get(span) == old[span] for span in kept] == [True] * len(kept)
+            assert later.report.left_out or kept == full
+            assert later.report.middle >= former.report.middle
+        former = later
+
+
+def _pages(compaction: Compaction) -> list[bytes]:
+    """The pages in a request, without the caller's own images."""
+    assert compaction.archive is not None
+    message = compaction.transcript.messages[compaction.archive.head]
+    return [part.data for part in message.parts if isinstance(part, Image)]
+
+
+def test_bad_settings_are_one_line():
+    wrong: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"rungs": ("melt",)}, "unknown rung"),
+        ({"target": 0}, "target is 0"),
+        ({"tail": 1.0}, "tail is 1"),
+    )
+    for changes, problem in wrong:
+        with pytest.raises(SnapshotError, match=problem):
+            compact(long_conversation(2), model=VISION, **changes)
+
+
+def test_request_is_the_api_body():
+    compaction = compact(long_conversation(3), model=VISION)
+    assert compaction.request("anthropic") == request(compaction.transcript, "anthropic")

@@ -1,0 +1,204 @@
+"""The factsheet: what counts as an exact string, what comes first, and that it keeps to its budget."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import snapshot
+from snapshot.compaction.factsheet import Factsheet, factsheet, find
+from snapshot.layout import layout_for
+from snapshot.source import Source, source_of
+from snapshot.tokens import text_tokens
+from tests.conftest import REAL, case
+
+READER = layout_for("claude-opus-4-8").reader
+EXACT = [
+    "3f786850e387550fdab836ed7e6dc881de23001b", "123e4567-e89b-12d3-a456-426614174000", "/srv/data/a.txt",
+    "https://example.org/x?y=1", "v1.2.3", "12.06 V", "Q0OOQ-B88B6-S55S", "QO0OQ-8B8B6-5S5S", "drain_events",
+    "2026-11-30T08:45:00Z", "10.0.0.1:8080", "me@example.org", "src/a_b/c.py", "prose", "and/or", "\n", ", ",
+]  # fmt: skip
+texts = st.lists(st.one_of(st.sampled_from(EXACT), st.text(max_size=6)), max_size=80).map(" ".join)
+
+
+def sheet(text: str, tail: str = "", budget: int = 500, **options) -> Factsheet:
+    return factsheet(Source(text), [(0, len(text))], tail=tail, budget=budget, reader=READER, **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        (
+            "commit 3f786850e387550fdab836ed7e6dc881de23001b",
+            {"3f786850e387550fdab836ed7e6dc881de23001b": "hash"},
+        ),
+        ("at e3f786a, sha256:abcdef12.", {"e3f786a": "hash", "sha256:abcdef12": "hash"}),
+        ("id=123e4567-e89b-12d3-a456-426614174000", {"123e4567-e89b-12d3-a456-426614174000": "uuid"}),
+        (
+            "(https://x.org/a_(b)?c=1), [y](http://y.org).",
+            {"https://x.org/a_(b)?c=1": "url", "http://y.org": "url"},
+        ),
+        ("PATH=/usr/bin:/opt/x --file=/etc/y", {"/usr/bin": "path", "/opt/x": "path", "/etc/y": "path"}),
+        ("`snapshot/pages.py:12` run.sh", {"snapshot/pages.py": "path", "run.sh": "path"}),
+        ("snapshot/pages.py-12-class Page", {"snapshot/pages.py": "path"}),
+        ("+++ b/snapshot/pages.py", {"snapshot/pages.py": "path"}),
+        (r"C:\Users\me\a.txt", {r"C:\Users\me\a.txt": "path"}),
+        ("v1.2.3 1.2.3-rc1 x==2.31.0", {"v1.2.3": "version", "1.2.3-rc1": "version", "2.31.0": "version"}),
+        (
+            "12.06 V, 40\u202f000 and 52.1 %",
+            {"12.06 V": "number", "40\u202f000": "number", "52.1 %": "number"},
+        ),
+        ("10.0.0.1:8080 fe80::1", {"10.0.0.1:8080": "ip", "fe80::1": "ip"}),
+        ("me@example.org db-1.internal", {"me@example.org": "mail", "db-1.internal": "host"}),
+        ("2026-11-30T08:45:00Z 08:45:12", {"2026-11-30T08:45:00Z": "time", "08:45:12": "time"}),
+        ("conn.drain_events(fooBar)", {"drain_events": "name", "fooBar": "name"}),
+        (
+            "c14 toolu_01AbC 0x0B8D",
+            {"c14": "identifier", "toolu_01AbC": "identifier", "0x0B8D": "identifier"},
+        ),
+    ],
+)
+def test_what_is_exact(text, kinds):
+    assert {fact.text: fact.kind for fact in find(text)} == kinds
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Prose words, state-of-the-art, are none: and/or, he/she, 1/2, km/h, HTTP/1.1, image/png.",
+        "JavaScript and GitHub; the 3rd of 20 in 2026; std::vector, a::b; 7 tests in 3.2 of them.",
+        "drwxr-xr-x 2; 131-omit, 132-include",
+        "x" * 400_000,
+        "a-" * 200_000,
+        "/x" * 200_000,
+        "1." * 200_000,
+        "0123456789abcdef" * 20_000,
+        r"one\ntwo_3\nthree",  # an escape's letter is no part of a string
+    ],
+)
+def test_what_is_not(text):
+    assert find(text) == ()
+
+
+def test_offsets_are_where_the_strings_stand():
+    text = "b/c_1/d.py c14 x c14 https://x.org/c14. " * 3
+    for fact in find(text):
+        assert fact.offsets == tuple(sorted(fact.offsets))
+        assert all(text.startswith(fact.text, at) for at in fact.offsets)
+
+
+@given(texts)
+def test_every_fact_is_in_the_text(text):
+    for fact in find(text):
+        assert all(text.startswith(fact.text, at) for at in fact.offsets)
+        assert len(fact.text) <= 256
+
+
+@given(texts, texts, st.integers(0, 400), st.lists(st.text(max_size=12), max_size=3), st.integers(1, 200))
+def test_the_budget_is_kept_and_nothing_is_uncounted(text, tail, budget, keep, size):
+    source = Source(text)
+    pages = [(at, min(at + size, len(text))) for at in range(0, len(text), size)]
+    made = factsheet(source, pages, tail=tail, budget=budget, reader=READER, keep=keep)
+    assert made == factsheet(source, pages, tail=tail, budget=budget, reader=READER, keep=keep)
+    assert made.tokens == (text_tokens(made.text, READER) if made.text else 0) <= budget
+    assert len({fact.text for fact in made.facts}) == len(made.facts)
+    whole = factsheet(source, pages, tail=tail, budget=10**6, reader=READER, keep=keep)
+    assert whole.left_out == 0
+    assert len(whole.facts) == len(made.facts) + made.left_out
+
+
+@given(texts, st.integers(0, 400))
+def test_every_fact_is_spelled_out(text, budget):
+    made = sheet(text, budget=budget)
+    for fact in made.facts:
+        assert fact.text in made.text
+
+
+def test_the_tail_and_look_alikes_come_first():
+    text = "3f786850e387 then Q0OOQ-B88B6 then QO0OQ-B88B6 then X7-99Z, /a/b.txt, drain_events and other_name"
+    order = [fact.text for fact in sheet(text, "now drain_events on X7-99Z").facts]
+    assert order == [
+        "X7-99Z", "QO0OQ-B88B6", "Q0OOQ-B88B6", "3f786850e387", "/a/b.txt", "drain_events"
+    ]  # fmt: skip
+
+
+def test_pages_are_named():
+    text = "e3f786a." + " " * 92 + "e3f786a" + " " * 93 + "a1b2c3d4e5f6" + " " * 100
+    source = Source(text)
+    made = factsheet(source, [(0, 100), (100, 205), (205, 250)], tail="", budget=200, reader=READER)
+    assert "p2-3: a1b2c3d4e5f6" in made.text
+    assert "p1,2: e3f786a" in made.text
+    assert "no page: a1b2c3d4e5f6" in factsheet(source, [(0, 100)], tail="", budget=200, reader=READER).text
+
+
+def test_what_a_caller_names_is_in():
+    made = sheet("item AB-1, page 7\nsay: x, y", budget=90, keep=["7", "x, y", "not there", "a\nb"])
+    assert [fact.text for fact in made.facts][:4] == ["7", "x, y", "not there", "a\nb"]
+    assert {"p1: x, y", 'no page: "a\\nb"'} <= set(made.text.split("\n"))
+
+
+def test_case_001_serials_are_in():
+    transcript = snapshot.load(case("001") / "input.json")
+    source = source_of(replace(transcript, messages=transcript.messages[:-1]))
+    made = factsheet(
+        source,
+        [(0, len(source.text))],
+        tail=source_of(replace(transcript, messages=transcript.messages[-1:])).text,
+        budget=150,
+        reader=READER,
+    )
+    listed = re.split(r", |: |\n", made.text)
+    assert "Q0OOQ-B88B6-S55S" in listed
+    assert "PSU-0O-l1" in listed
+    assert made.facts[0].text == "Q0OOQ-B88B6-S55S"
+
+
+def test_case_009_the_line_is_not_an_identifier(tmp_path):
+    target = tmp_path / "input.json"
+    subprocess.run([sys.executable, case("009") / "make_input.py", target], check=True)
+    source = source_of(snapshot.load(target))
+    made = sheet(source.text, "bt_ar", budget=300)
+    assert max(len(fact.text) for fact in find(source.text)) < 100
+    assert made.tokens <= 300
+
+
+def test_sizes_of_what_was_left_out_are_no_facts():
+    text = "✂image/png, 2600 bytes✂ 2600 bytes"
+    from snapshot.source import Elision
+
+    (fact,) = factsheet(
+        Source(text, (0, 22), (), (Elision(0, "image/png", 2600),)), [], tail="", budget=99, reader=READER
+    ).facts
+    assert fact.offsets == (24,)
+
+
+@pytest.mark.parametrize("file", REAL)
+def test_real_transcripts(real: Path, file):
+    source = source_of(snapshot.load(real / file))
+    cut = len(source.text) * 4 // 5
+    pages = [(at, min(at + 20_000, cut)) for at in range(0, cut, 20_000)]
+    made = factsheet(Source(source.text[:cut]), pages, tail=source.text[cut:], budget=800, reader=READER)
+    assert 700 < made.tokens <= 800
+    assert made.left_out > 0
+
+
+def test_it_is_linear():
+    """Each trouble at a megabyte; were any of it quadratic, this would not end."""
+    rng = random.Random(1)
+    troubles = [
+        "1:" * 500_000, "a.b" * 330_000, "/a" * 500_000, "a@" * 500_000, "http://" * 140_000,
+        "".join(rng.choice("abcdef0123456789-./:@ ") for _ in range(1_000_000)),
+    ]  # fmt: skip
+    start = time.perf_counter()
+    for text in troubles:
+        sheet(text, text[:1000])
+    assert time.perf_counter() - start < 60

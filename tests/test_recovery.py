@@ -1,0 +1,191 @@
+"""A rejected request recovers by what its error says; and the commands that do it at a terminal."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import snapshot
+from snapshot.compaction import Archive
+from snapshot.compaction.estimate import Estimator
+from snapshot.compaction.snapshots import image_parts
+from snapshot.errors import CannotFit, NotOverflow
+from snapshot.layout import reader_for
+from snapshot.messages import Image, Message, Text
+from snapshot.recovery import recover
+from snapshot.requests import request
+from snapshot.requests.check import check
+from tests.conftest import HERE, REAL
+from tests.conversations import long_conversation, png
+from tests.test_cli import run
+
+MODEL = "claude-opus-4-8"
+
+
+def test_the_errors_figures_correct_the_estimate():
+    """One pass is enough, also where the estimate was far too low."""
+    transcript = long_conversation(200)
+    estimated = Estimator(reader_for(MODEL)).messages(transcript.messages)
+    for real in (estimated * 7 // 10, estimated, estimated * 2):
+        window = real * 9 // 10
+        error = {"error": {"message": f"prompt is too long: {real} tokens > {window} maximum"}}
+        done = recover(transcript, error, model=MODEL)
+        assert done.report.after <= done.report.safe <= window
+        assert done.report.before == pytest.approx(real, rel=0.05)
+        assert check(done.request("anthropic"), "anthropic") == []
+
+
+def test_without_figures_the_window_was_exceeded():
+    transcript = long_conversation(60)
+    estimated = Estimator(reader_for("gpt-5.5")).messages(transcript.messages)
+    error = {
+        "status": 400,
+        "body": {"error": {"message": "Your input exceeds the context window of this model."}},
+    }
+    done = recover(transcript, error, model="gpt-5.5", window=estimated * 2)
+    assert done.report.before > estimated * 1.95
+    assert done.report.after <= done.report.safe
+
+
+def test_too_many_images():
+    pictures = tuple(Message("user", (Text(f"Shot {i}"), Image("image/png", png(64, 64)))) for i in range(30))
+    transcript = replace(long_conversation(4), messages=(*long_conversation(4).messages, *pictures))
+    done = recover(transcript, "The request exceeds the limit of 20 images", model=MODEL)
+    assert len(image_parts(done.transcript.messages)) <= 20
+    assert "[image dropped: image/png, 64x64 px" in json.dumps(done.request("anthropic"))
+
+
+def test_a_body_that_is_too_large():
+    """Old screenshots go first: text is small, and pages are not."""
+    noise = random.Random(1).randbytes
+    shots = tuple(
+        Message("user", (Text(f"Shot {i}"), Image("image/png", png(64, 64) + noise(200_000))))
+        for i in range(20)
+    )
+    transcript = replace(long_conversation(4), messages=(*long_conversation(4).messages, *shots))
+    error = {"status": 413, "body": {"error": {"type": "request_too_large", "message": "too large"}}}
+    for limits in ({}, {"request_bytes": 2_000_000}):
+        done = recover(transcript, error, model=MODEL, limits=limits)
+        assert len(json.dumps(done.request("anthropic"))) < limits.get(
+            "request_bytes", 20 * 200_000 * 4 // 3 // 2 * 1.1
+        )
+        assert image_parts(done.transcript.messages)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"status": 429, "body": {"error": {"message": "Too Many Requests"}}}, "rate limit"),
+        ({"status": 401, "body": "invalid x-api-key"}, "auth"),
+        ("Overloaded", "capacity"),
+        ("ThrottlingException: Too many tokens, please wait before trying again.", "rate limit"),
+    ],
+)
+def test_what_is_no_overflow_is_refused(error, kind):
+    with pytest.raises(NotOverflow) as caught:
+        recover(long_conversation(60), error, model=MODEL)
+    assert caught.value.kind == kind
+
+
+def test_what_cannot_fit_says_what_holds_it_up():
+    transcript = long_conversation(3)
+    huge = replace(transcript, messages=(*transcript.messages, Message("user", (Text("word " * 40_000),))))
+    with pytest.raises(CannotFit, match=r"last messages \d+") as caught:
+        recover(huge, "prompt is too long: 90000 tokens > 20000 maximum", model=MODEL, digest=True)
+    assert caught.value.smallest > caught.value.limit
+
+
+@pytest.mark.parametrize("file", REAL)
+def test_real_conversations_recover(real: Path, file):
+    transcript = snapshot.load(real / file)
+    done = recover(transcript, "prompt is too long: 210000 tokens > 60000 maximum", model=MODEL)
+    assert done.report.after <= done.report.safe < 60_000
+    assert check(done.request("anthropic"), "anthropic") == []
+
+
+# --- the commands
+
+EXAMPLE = HERE / "data" / "example.claude-stream.jsonl"
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    path = tmp_path / "session.json"
+    body = request(long_conversation(200), "anthropic")
+    path.write_text(json.dumps(body), encoding="utf-8")
+    return path
+
+
+def test_compact_writes_a_request_and_its_archive(session, tmp_path):
+    output = tmp_path / "request.json"
+    done = run("compact", session, "-m", MODEL, "--window", "60000", "--target", "0.3", "-o", output)
+    assert "pages" in done.stdout
+    assert check(json.loads(output.read_text(encoding="utf-8")), "anthropic") == []
+    archive = Archive.from_json((tmp_path / "request.archive.json").read_bytes())
+    assert archive.pages
+    report = json.loads(
+        run("compact", session, "-m", MODEL, "--dry-run", "--json", "--target", "9000").stdout
+    )
+    assert report["pages"] > 0
+    assert report["request"] is None
+
+
+@pytest.mark.parametrize("api", ["anthropic", "openai", "openai-responses", "gemini"])
+def test_compact_for_each_api(session, tmp_path, api):
+    output = tmp_path / f"{api}.json"
+    run("compact", session, "-m", MODEL, "--target", "9000", "--api", api, "-o", output)
+    assert check(json.loads(output.read_text(encoding="utf-8")), api) == []
+
+
+def test_a_dry_run_writes_nothing(session, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    done = run("compact", session, "-m", MODEL, "--target", "9000", "--dry-run", "-o", tmp_path / "r.json")
+    assert "snapshot" in done.stdout
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_recover_at_a_terminal(session, tmp_path):
+    error = tmp_path / "error.json"
+    error.write_text(json.dumps({"error": {"message": "prompt is too long: 90000 tokens > 40000 maximum"}}))
+    run("recover", session, "-m", MODEL, "--error", error, "-o", tmp_path / "r.json")
+    assert (tmp_path / "r.json").exists()
+    error.write_text("Too Many Requests", encoding="utf-8")
+    done = run("recover", session, "-m", MODEL, "--error", error, "-o", tmp_path / "other.json", check=2)
+    assert "no overflow but rate limit" in done.stderr
+    assert not (tmp_path / "other.json").exists()
+
+
+def test_exit_codes_of_what_cannot_be(session, tmp_path):
+    assert run(
+        "compact", session, "-m", MODEL, "--window", "300", "-o", tmp_path / "r.json", check=None
+    ).returncode in (3, 4)
+    blind = run(
+        "compact", session, "-m", "gpt-oss-120b", "--window", "3000", "-o", tmp_path / "r.json", check=4
+    )
+    assert "summar" in blind.stderr
+    run("compact", session, "-m", "gpt-oss-120b", "--window", "6000", "--digest", "-o", tmp_path / "r.json")
+
+
+def test_continuing_from_an_archive(session, tmp_path):
+    archive = tmp_path / "archive.json"
+    for _ in range(2):
+        run(
+            "compact",
+            session,
+            "-m",
+            MODEL,
+            "--target",
+            "9000",
+            "--archive",
+            archive,
+            "-o",
+            tmp_path / "r.json",
+        )
+    archive.write_text("{", encoding="utf-8")
+    done = run("compact", session, "-m", MODEL, "--archive", archive, "-o", tmp_path / "r.json", check=2)
+    assert "not an archive" in done.stderr
+    assert archive.read_text(encoding="utf-8") == "{"
