@@ -15,6 +15,7 @@ from snapshot.commands._console import DONE, FAILED, UNUSABLE, say
 from snapshot.errors import PageError, SnapshotError
 
 _INTERRUPTED = 130
+_LAYOUTS = "SNAPSHOT_LAYOUTS"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -24,6 +25,9 @@ def main(argv: list[str] | None = None) -> int:
     if arguments.command is None:
         parser.print_help()
         return UNUSABLE
+    former = os.environ.get(_LAYOUTS)
+    if arguments.layouts:
+        os.environ[_LAYOUTS] = os.pathsep.join(arguments.layouts)
     try:
         code = arguments.run(arguments)
         sys.stdout.flush()
@@ -39,6 +43,11 @@ def main(argv: list[str] | None = None) -> int:
             raise
         say(f"snapshot: {error or 'out of memory'}")
         return FAILED if isinstance(error, PageError) else UNUSABLE
+    finally:
+        if arguments.layouts:
+            os.environ.pop(_LAYOUTS)
+            if former is not None:
+                os.environ[_LAYOUTS] = former
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -48,10 +57,17 @@ def _parser() -> argparse.ArgumentParser:
         epilog="example: snapshot render session.jsonl -o pages && snapshot read pages --check",
     )
     parser.add_argument("--version", action="version", version=f"snapshot {__version__}")
+    about = "folder of your own layout files; repeatable"
+    parser.add_argument("--layouts", metavar="DIR", action="append", help=about)
     parser.add_argument("--debug", action="store_true", help="show tracebacks")
     found = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name in commands.NAMES:
         import_module(f"snapshot.commands.{name}").add(found)
+    for command in found.choices.values():
+        # Behind the command as well; absent there, it must not undo what stood before it.
+        command.add_argument(
+            "--layouts", metavar="DIR", action="append", default=argparse.SUPPRESS, help=about
+        )
     return parser
 
 

@@ -1,7 +1,7 @@
-"""What README.md shows, made anew: the table of layouts and the picture of a page.
+"""What README.md shows, made anew: its tables and the picture of a page.
 
-    python -m benchmarks.readme            # print the table
-    python -m benchmarks.readme --write    # put the table into README.md, the page into tests/data/page.png
+    python -m benchmarks.readme            # print the tables
+    python -m benchmarks.readme --write    # put the tables into README.md, the page into tests/data/page.png
 
 The tests compare both with what this version renders.
 """
@@ -11,8 +11,10 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import snapshot
+from benchmarks.cost import kept
 from snapshot.layout import layout_for, readers
 from snapshot.source import source_of
 from snapshot.tokens import text_tokens
@@ -21,7 +23,14 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "tests" / "data" / "example.claude-stream.jsonl"
 README = ROOT / "README.md"
 PICTURE = ROOT / "tests" / "data" / "page.png"
-_TABLE = re.compile(r"(?<=<!-- layouts -->\n).*?(?=<!-- /layouts -->)", re.DOTALL)
+# Readers that README shows, the first four with their dense layouts; `snapshot layouts` lists all.
+SHOWN = (
+    "claude-high", "claude-standard", "gpt-patch", "gemini-3", "gpt-tile-5", "gpt-tile-4", "gemini-2", "grok",
+    "kimi", "glm-5v", "qwen", "mistral", "muse-spark", "llama-4", "deepseek-flash", "nova-2-lite",
+)  # fmt: skip
+# Models that README shows by class of text.
+BY_CLASS = ("claude-opus-4-8", "claude-haiku-4-5", "gpt-5.6-sol", "gemini-3.8-flash", "qwen3.8-max")
+_PLACE = r"(?<=<!-- %s -->\n).*?(?=<!-- /%s -->)"
 
 
 def table() -> str:
@@ -32,8 +41,8 @@ def table() -> str:
         "| layout | page | cell | characters a page | tokens a page | characters per token | as text |",
         "|---|---|---|---|---|---|---|",
     ]
-    for reader in readers():
-        for name in reader.layouts:
+    for reader in (reader for name in SHOWN for reader in readers() if reader.name == name):
+        for name in reader.layouts if reader.name in SHOWN[:4] else ("default",):
             layout = layout_for(name=f"{reader.name}/{name}")
             pages = [page for page in snapshot.render(text, layout=layout) if page.stop < len(text)]
             chars = sum(page.chars for page in pages)
@@ -46,26 +55,85 @@ def table() -> str:
     return "\n".join(rows) + "\n"
 
 
+def cost_table() -> str:
+    """The Markdown table of costs, from the kept results of `benchmarks.cost`."""
+    found = kept()
+    head = (
+        "model", "characters per page token", "per text token", "saved",
+        "USD per million characters: text → pages", "cached: text → pages",
+        "pages cheaper from", "repaid after",
+    )  # fmt: skip
+    rows = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    totals = [cost for cost in found["costs"] if cost["class"] == "all"]
+    for cost in sorted(totals, key=_gain, reverse=True):
+        estimated = "~" if cost["text_tokens_by"] == "ratio" else ""
+        unread = "" if cost["reading_measured"] else " ?"
+        gain = 1 - 1 / _gain(cost)
+        turns = cost["turns_to_repay_cached_text"]
+        rows.append(
+            f"| `{cost['model']}`{unread} | {cost['chars_per_page_token']:.1f} "
+            f"| {estimated}{cost['chars_per_text_token']:.1f} | {f'{gain:.0%}' if gain > 0 else 'never'} "
+            f"| {_usd(cost, '')} | {_usd(cost, '_cached')} "
+            f"| {format(cost['break_even_chars'], ',') if cost['break_even_chars'] else 'never'} "
+            f"| {_requests(turns)} |"
+        )
+    return "\n".join(rows) + "\n"
+
+
+def class_table() -> str:
+    """The Markdown table of characters per token by class of text, pages over text, of a few models."""
+    found = kept()
+    classes = ("prose", "code", "JSON", "logs", "CJK")
+    rows = [f"| model | {' | '.join(classes)} |", "|---" * (len(classes) + 1) + "|"]
+    for model in BY_CLASS:
+        by_class = {cost["class"]: cost for cost in found["costs"] if cost["model"] == model}
+        cells = [
+            f"{by_class[name]['chars_per_page_token']:.1f} / {by_class[name]['chars_per_text_token']:.1f}"
+            for name in classes
+        ]
+        rows.append(f"| `{model}` | {' | '.join(cells)} |")
+    return "\n".join(rows) + "\n"
+
+
+def _requests(turns: int | None) -> str:
+    return "-" if turns is None else f"{turns} request{'s' * (turns > 1)}"
+
+
+def _gain(cost: dict[str, Any]) -> float:
+    return cost["chars_per_page_token"] / cost["chars_per_text_token"]
+
+
+def _usd(cost: dict[str, Any], suffix: str) -> str:
+    text, pages = (cost[f"usd_per_million_{kind}{suffix}"] for kind in ("text", "pages"))
+    return "-" if text is None else f"{float(text):.2g} → {float(pages):.2g}"
+
+
 def picture() -> bytes:
     """The first page of the example."""
     page = next(snapshot.render(snapshot.load(EXAMPLE), layout="claude-standard"))
     return page.png
 
 
-def table_in(readme: str) -> str:
-    """The table as README.md has it."""
-    found = _TABLE.search(readme)
-    assert found, "README.md has no place for the table"
+TABLES = {"layouts": table, "costs": cost_table, "classes": class_table}
+
+
+def table_in(readme: str, name: str) -> str:
+    """A table as README.md has it."""
+    found = re.search(_PLACE % (name, name), readme, re.DOTALL)
+    assert found, f"README.md has no place for {name}"
     return found[0]
 
 
 def main() -> None:
     if "--write" in sys.argv[1:]:
         readme = README.read_text(encoding="utf-8")
-        README.write_text(_TABLE.sub(lambda _: table(), readme), encoding="utf-8")
+        for name, make in TABLES.items():
+            new = make()
+            readme = re.sub(_PLACE % (name, name), lambda _, new=new: new, readme, flags=re.DOTALL)
+        README.write_text(readme, encoding="utf-8")
         PICTURE.write_bytes(picture())
     else:
-        print(table(), end="")
+        print("\n".join(make() for make in TABLES.values()), end="")
 
 
 if __name__ == "__main__":

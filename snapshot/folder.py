@@ -29,7 +29,7 @@ from snapshot.raster.compress import compressor_for
 from snapshot.source import Elision, Source, strict_text
 from snapshot.tokens import text_tokens
 from snapshot.typeset.fold import fold
-from snapshot.typeset.marks import GUIDE
+from snapshot.typeset.marks import GUIDE, LINES_GUIDE
 from snapshot.typeset.uncovered import uncovered
 
 __all__ = [
@@ -167,6 +167,7 @@ def open_pages(folder: Path, manifest: dict[str, Any]) -> Callable[[dict[str, An
             height=table["height"],
             cell=tuple(table["cell"]),
             face=table["face"],
+            text_columns=table["text_columns"],
         )
         setting = Setting(layout, font=table["font"])
     except KeyError as error:
@@ -286,6 +287,7 @@ def _manifest(
             "height": layout.height,
             "columns": layout.columns,
             "rows": layout.rows,
+            "text_columns": layout.text_columns,
             "cell": list(layout.cell),
             "levels": face.levels,
             "face": layout.face,
@@ -312,7 +314,7 @@ def _manifest(
             "tokens": tokens,
             "text_tokens": text_tokens(source.text, layout.reader),
         },
-        "guide": GUIDE,
+        "guide": LINES_GUIDE if layout.text_columns else GUIDE,
         "pages": entries,
     }
 

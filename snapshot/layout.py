@@ -1,77 +1,32 @@
-"""Model id → reader → layout: what is known of a model as a reader of pages, from `layouts/*.toml`.
-
-A layout file holds one provider. Its keys:
-
-* `provider`, `as_of` (date of the figures), `sources`
-* `[[readers]]`: one for each kind of model that is billed and sees alike
-    * `name`, `title`; `models`: ids as `model_key` writes them, `*` at the end stands for anything
-    * `vision` (true if absent); `detail`: the image detail that requests must ask for, if any
-    * `window`: context window in tokens; `max_output`: the longest answer in tokens; absent where not known
-    * `billing`: a rule of `snapshot.billing` with its parameters
-    * `chars_per_token`: `value` and `basis`, for ASCII text
-    * `limits`: what the provider refuses; `evidence`: what is known of legible cells
-    * `layouts`: by name, `default` first: `face` (a file of `fonts/`), `width`, `height` of a full page
-"""
+"""Model id → reader → layout: the page that is made for a model, however its id is written."""
 
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import date
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cache
-from pathlib import Path
-from typing import Any
 
-from snapshot.billing import BillingRule, rule_from
+from snapshot.billing import BillingRule
 from snapshot.errors import LayoutError
-from snapshot.resources import locate
+from snapshot.gateways import carried, gateway_named, gateway_of
+from snapshot.readers import PageShape, Price, Reader, best_match, readers
+from snapshot.solver import fitted_height
+from snapshot.typeset.columns import column_width
 
-__all__ = ["Layout", "PageShape", "Reader", "layout_for", "model_key", "reader_for", "readers"]
+__all__ = [
+    "Layout",
+    "PageShape",
+    "Price",
+    "Reader",
+    "layout_for",
+    "layout_names",
+    "model_key",
+    "reader_for",
+    "readers",
+]
 
-_READER_KEYS = {
-    "name", "title", "models", "vision", "detail", "billing", "chars_per_token", "window", "max_output",
-    "limits", "evidence", "layouts",
-}  # fmt: skip
 _FEWEST_COLUMNS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class PageShape:
-    """A face and the size of a full page in pixels."""
-
-    face: str
-    width: int
-    height: int
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """A kind of model as a reader of pages; the fields are those of the layout file.
-
-    `chars_per_token` is for ASCII text, `basis` says where it comes from. `billing` is None for a
-    reader without vision. `window` is the context window in tokens, `max_output` the most that one answer
-    may have; 0 where it is not known.
-    """
-
-    name: str
-    title: str
-    provider: str
-    models: tuple[str, ...]
-    vision: bool
-    billing: BillingRule | None
-    chars_per_token: float
-    basis: str
-    as_of: date
-    detail: str = ""
-    window: int = 0
-    max_output: int = 0
-    limits: Mapping[str, int] = field(default_factory=dict)
-    layouts: Mapping[str, PageShape] = field(default_factory=dict)
-    evidence: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +39,7 @@ class Layout:
         face: name of the face file.
         width, height: a full page in pixels.
         cell: width and height of a cell in pixels.
+        text_columns: columns of text that keeps its lines; 0 is flowing text.
     """
 
     name: str
@@ -92,6 +48,7 @@ class Layout:
     width: int
     height: int
     cell: tuple[int, int]
+    text_columns: int = 0
 
     @property
     def columns(self) -> int:
@@ -111,7 +68,9 @@ class Layout:
 
     @property
     def capacity(self) -> int:
-        """Cells of a full page: its characters, if each takes one."""
+        """Cells of a full page: its characters, if each takes one (and lines fill their columns)."""
+        if self.text_columns:
+            return column_width(self.columns, self.text_columns) * self.text_columns * self.rows
         return self.columns * self.rows
 
     @property
@@ -120,22 +79,22 @@ class Layout:
         return self.billing.tokens(self.width, self.height)
 
     def page_height(self, rows: int) -> int:
-        """Height in pixels of a page of which only `rows` rows are used.
+        """Height in pixels of a page of which only `rows` rows are used: the cheapest that is not resized.
 
-        No higher than the rows need, but for two reasons: where every image costs the same, a full page
-        is the one size that the provider does not resize; and some hosts refuse narrow strips.
+        Some hosts refuse narrow strips, so it is no lower than the reader's greatest aspect allows.
         """
-        if rows >= self.rows or self.billing.flat:
+        if rows >= self.rows:
             return self.height
         aspect = self.reader.limits.get("max_aspect")
         least = -(-self.width // aspect) if aspect else 1
-        return min(self.height, max(rows * self.cell[1], least))
+        return fitted_height(self.billing, self.width, max(rows * self.cell[1], least), self.height)
 
     def __str__(self) -> str:
         sees = self.billing.preprocess(self.width, self.height)
         lines = [
             f"{self.name}: {self.reader.title}",
             f"  page        {self.width} × {self.height} px, {self.columns} columns × {self.rows} rows",
+            *([f"  lines       kept, in {self.text_columns} columns"] if self.text_columns else []),
             f"  cell        {self.cell[0]} × {self.cell[1]} px, face {self.face}",
             f"  characters  {self.capacity:,} a page, {self.capacity / self.tokens:.2f} per token",
             f"  tokens      {self.tokens:,} a page"
@@ -145,6 +104,7 @@ class Layout:
         ]
         if self.reader.detail:
             lines.append(f"  detail      send images with detail {self.reader.detail}")
+        lines += _facts(self.reader)
         lines += [
             f"  limit       {key.replace('_', ' ')}: {value:,}" for key, value in self.reader.limits.items()
         ]
@@ -153,77 +113,118 @@ class Layout:
         return "\n".join([*lines, f"  as of       {self.reader.as_of}"])
 
 
-@cache
-def readers() -> tuple[Reader, ...]:
-    """All readers of `layouts/*.toml`, in order of file names.
+def _facts(reader: Reader) -> Iterator[str]:
+    """What is known of a reader beside its pages, a line each."""
+    if reader.window:
+        longest = f", answers of at most {reader.max_output:,}" if reader.max_output else ""
+        yield f"  window      {reader.window:,} tokens{longest}"
+    if reader.price is not None:
+        for above, price in ((0, reader.price), *reader.price.steps):
+            named = {"cache write": price.cache_write, "cache read": price.cache_read, "output": price.output}
+            parts = [
+                f"${price.input} in",
+                *(f"{key} ${value}" for key, value in named.items() if value is not None),
+            ]
+            after = f", for prompts above {above:,} tokens" if above else ""
+            yield f"  price       {', '.join(parts)} a million tokens{after}"
+    if reader.route != "direct":
+        yield f"  gateway     {reader.route}"
+    if reader.uncertain:
+        yield f"  uncertain   {reader.uncertain}"
+    if reader.conflict:
+        yield f"  conflict    {reader.conflict}"
 
-    Raises:
-        LayoutError: a file breaks the schema; the message names file and key.
-    """
-    return tuple(reader for path in sorted(locate("layouts").glob("*.toml")) for reader in _read(path))
 
-
-def layout_for(model: str | None = None, *, name: str | None = None) -> Layout:
+def layout_for(model: str | None = None, *, name: str | None = None, gateway: str | None = None) -> Layout:
     """The layout for a model id, however it is written, or the layout called `name`.
 
     Args:
         model: a model id of any route: `claude-opus-4-8`, `anthropic/claude-opus-4.8`,
             `us.anthropic.claude-opus-4-8`, …
         name: `READER` or `READER/LAYOUT` as `snapshot layouts` lists them; overrides the model's own.
+        gateway: who carries the model, where its id does not say so: a name or prefix of a gateway.
 
     Raises:
-        LayoutError: the model is not known or has no vision and no layout was named, or no such layout.
+        LayoutError: the model is not known or has no vision and no layout was named, or no such layout or
+            gateway.
     """
     if name is not None:
-        return _named(name)
+        layout = _named(name)
+        return layout if model is None else replace(layout, reader=_as_read(layout.reader, model, gateway))
     if model is None:
         raise LayoutError("which reader? name a model or a layout; `snapshot layouts` lists them")
-    reader = reader_for(model)
+    reader = reader_for(model, gateway=gateway)
     if not reader.vision:
         raise LayoutError(
             f"{model} ({reader.title}) cannot see images; name a layout with --layout to render all the same"
         )
-    return _named(reader.name)
+    return replace(_named(reader.name), reader=reader)
+
+
+def reader_for(model: str, *, gateway: str | None = None) -> Reader:
+    """The reader that a model id names, with the window, prices and limits of its line and its gateway.
+
+    Args:
+        model: a model id of any route.
+        gateway: who carries it, where its id does not say so: a name or prefix of a gateway.
+
+    Raises:
+        LayoutError: the model is not known, or there is no such gateway.
+    """
+    by_id, rest = gateway_of(model)
+    chosen = by_id if gateway is None else gateway_named(gateway)
+    key = model_key(model)
+    # A host that bills a model in its own way has patterns of its own, with its prefix.
+    host = model.strip().lower().partition("/")[0]
+    reader = best_match(
+        f"{host}/{key}",
+        ((pattern, reader) for reader in readers() for pattern in reader.models if "/" in pattern),
+    ) or best_match(key, ((pattern, reader) for reader in readers() for pattern in reader.models))
+    if reader is not None:
+        return carried(reader.of_line(key), chosen, key, rest)
+    known = sorted({pattern.rstrip("*-") for reader in readers() for pattern in reader.models})
+    near = get_close_matches(key, known, n=1)
+    first = [reader.models[0].rstrip("*-") for reader in readers() if reader.vision]
+    at = "" if chosen.name == "direct" else f" at {chosen.title}"
+    raise LayoutError(
+        f"no layout is known for model {model!r}{at}"
+        + (f" (did you mean {near[0]}?)" if near else "")
+        + f"; known are {', '.join(first)} and more (`snapshot layouts`); or choose a layout with --layout"
+    )
+
+
+def _as_read(reader: Reader, model: str, gateway: str | None) -> Reader:
+    """The reader of a layout that was named for `model`: the model's own figures where it is of that reader.
+
+    Where the model is not known, or of another reader, the shape and its bill are as named; the gateway's
+    limits hold, and there is no price.
+    """
+    try:
+        own = reader_for(model, gateway=gateway)
+    except LayoutError:
+        own = None
+    if own is not None and own.name == reader.name:
+        return replace(own, vision=True)
+    by_id, rest = gateway_of(model)
+    chosen = by_id if gateway is None else gateway_named(gateway)
+    return reader if chosen.name == "direct" else carried(reader, chosen, "", rest)
 
 
 def model_key(model: str) -> str:
     """A model id without what routes add to it: `us.anthropic.claude-opus-4-8-v1:0` → `claude-opus-4-8`.
 
     Lower case, `-` for `.`, and without: provider prefixes (`vendor/`, `vendor.`, regions, `databricks-`),
-    versions and dates behind `@` or `:`, `[1m]`, `-v1`, `-latest` and the date of a snapshot.
+    versions and dates behind `@` or `:`, `[1m]`, `-v1`, `-maas`, `-latest` and the date of a snapshot.
     """
     key = model.strip().lower().rsplit("/", 1)[-1]
     key = re.split(r"[@:\[]", key, maxsplit=1)[0]
     key = re.sub(r"^(?:[a-z][a-z-]*\.)+", "", key)
     key = re.sub(r"^(?:databricks|global)-", "", key).replace(".", "-")
-    return re.sub(r"(?:-v\d+|-latest|-default|-\d{8}|-\d{4}-\d{2}-\d{2})+$", "", key)
+    return re.sub(r"(?:-v\d+|-maas|-latest|-default|-\d{8}|-\d{4}-\d{2}-\d{2})+$", "", key)
 
 
-def reader_for(model: str) -> Reader:
-    """What is known of a model, with vision or without.
-
-    Raises:
-        LayoutError: nothing is.
-    """
-    key = model_key(model)
-    best: tuple[int, Reader] | None = None
-    for reader in readers():
-        for pattern in reader.models:
-            fits = key.startswith(pattern[:-1]) if pattern.endswith("*") else key == pattern
-            if fits and (best is None or len(pattern) > best[0]):
-                best = len(pattern), reader
-    if best is not None:
-        return best[1]
-    known = sorted({pattern.rstrip("*-") for reader in readers() for pattern in reader.models})
-    near = get_close_matches(key, known, n=1)
-    raise LayoutError(
-        f"no layout is known for model {model!r}"
-        + (f" (did you mean {near[0]}?)" if near else "")
-        + f"; known: {', '.join(known)}; or choose one with --layout: {', '.join(_layout_names())}"
-    )
-
-
-def _layout_names() -> Iterator[str]:
+def layout_names() -> Iterator[str]:
+    """The names of all layouts."""
     for reader in readers():
         for layout in reader.layouts:
             yield reader.name if layout == "default" else f"{reader.name}/{layout}"
@@ -234,60 +235,19 @@ def _named(name: str) -> Layout:
     layout_name = layout_name or "default"
     reader = next((reader for reader in readers() if reader.name == reader_name), None)
     if reader is None or layout_name not in reader.layouts:
-        near = get_close_matches(name, list(_layout_names()), n=1)
+        near = get_close_matches(name, list(layout_names()), n=1)
         raise LayoutError(
             f"no layout {name!r}"
             + (f" (did you mean {near[0]}?)" if near else "")
-            + f"; there are {', '.join(_layout_names())}"
+            + f"; there are {', '.join(layout_names())}"
         )
     shape = reader.layouts[layout_name]
     from snapshot.raster.face import cell_of
 
     cell = cell_of(shape.face)
     full_name = reader.name if layout_name == "default" else f"{reader.name}/{layout_name}"
-    layout = Layout(full_name, reader, shape.face, shape.width, shape.height, cell)
-    if layout.columns < _FEWEST_COLUMNS or layout.rows < 1:
+    layout = Layout(full_name, reader, shape.face, shape.width, shape.height, cell, shape.text_columns)
+    widest = column_width(layout.columns, max(1, layout.text_columns))
+    if widest < _FEWEST_COLUMNS or layout.rows < 1:
         raise LayoutError(f"layout {name}: a page of {shape.width}x{shape.height} px holds too few cells")
     return layout
-
-
-def _read(path: Path) -> Iterator[Reader]:
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise LayoutError(f"{path.name}: {error}") from error
-    for number, entry in enumerate(table.get("readers", ()), 1):
-        where = f"{path.name}, reader {entry.get('name', number)}"
-        if unknown := entry.keys() - _READER_KEYS:
-            raise LayoutError(
-                f"{where}: unknown key {min(unknown)}; known are {', '.join(sorted(_READER_KEYS))}"
-            )
-        try:
-            yield _reader(table, entry, where)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise LayoutError(f"{where}: {error!r} is missing or of the wrong type") from error
-
-
-def _reader(table: Mapping[str, Any], entry: Mapping[str, Any], where: str) -> Reader:
-    vision = entry.get("vision", True)
-    return Reader(
-        name=entry["name"],
-        title=entry["title"],
-        provider=table["provider"],
-        models=tuple(entry["models"]),
-        vision=vision,
-        billing=rule_from(entry["billing"], f"{where}, billing") if vision else None,
-        chars_per_token=float(entry["chars_per_token"]["value"]),
-        basis=entry["chars_per_token"]["basis"],
-        as_of=table["as_of"],
-        detail=entry.get("detail", ""),
-        window=int(entry.get("window", 0)),
-        max_output=int(entry.get("max_output", 0)),
-        limits=dict(entry.get("limits", {})),
-        layouts={
-            name: PageShape(shape["face"], shape["width"], shape["height"])
-            for name, shape in entry.get("layouts", {}).items()
-        },
-        evidence=tuple(entry.get("evidence", ())),
-        sources=tuple(table["sources"]),
-    )

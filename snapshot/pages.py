@@ -24,6 +24,7 @@ from snapshot.raster.face import Face, load_face, user_face
 from snapshot.raster.png import encode_png
 from snapshot.source import Source, source_of
 from snapshot.typeset.grid import Grid, set_pages
+from snapshot.typeset.lines import set_lines
 
 __all__ = ["Page", "PageSpan", "Setting", "render"]
 
@@ -93,6 +94,20 @@ class Setting:
         """The glyphs that `source` needs."""
         return atlas_for(self.face, helpers_for(self.face, source.text))
 
+    def grids(self, source: Source, atlas: Atlas) -> Iterator[Grid]:
+        """The pages of `source` as glyph numbers: flowing, or in columns that keep lines."""
+        layout = self.layout
+        if not layout.text_columns:
+            return set_pages(source, atlas, layout.columns, layout.rows)
+        return set_lines(
+            source,
+            atlas,
+            layout.columns,
+            layout.rows,
+            layout.text_columns,
+            fit=lambda rows: layout.page_height(rows) // layout.cell[1],
+        )
+
     def measure(self, source: Source) -> tuple[PageSpan, ...]:
         """The pages that `source` takes, without drawing them."""
         atlas, layout = self.atlas(source), self.layout
@@ -102,7 +117,7 @@ class Setting:
                 grid.stop,
                 layout.billing.tokens(layout.width, layout.page_height(grid.cells.shape[0])),
             )
-            for grid in set_pages(source, atlas, layout.columns, layout.rows)
+            for grid in self.grids(source, atlas)
         )
 
     def pages(
@@ -142,7 +157,7 @@ class Setting:
             tokens = layout.billing.tokens(layout.width, height)
             return Page(number, png, layout.width, height, grid.start, grid.stop, tokens)
 
-        grids = enumerate(set_pages(source, atlas, layout.columns, layout.rows), 1)
+        grids = enumerate(self.grids(source, atlas), 1)
         threads = threads or _processors()
         if threads == 1 or len(source.text) <= 2 * layout.capacity:
             return (finish(number, grid) for number, grid in grids)

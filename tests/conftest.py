@@ -23,7 +23,7 @@ settings.load_profile("default")
 HERE = Path(__file__).parent
 LAYOUTS = (
     "claude-high", "claude-high/dense", "claude-standard", "claude-standard/dense",
-    "gemini-3", "gemini-3/dense", "gpt-patch", "gpt-patch/dense",
+    "gemini-3", "gemini-3/dense", "gpt-patch", "gpt-patch/dense", "claude-standard/lines", "gemini-3/lines",
 )  # fmt: skip
 REAL = ("httpx.atif.json", "kombu.claude-stream.jsonl", "ytt.claude-stream.jsonl")
 
@@ -31,6 +31,10 @@ REAL = ("httpx.atif.json", "kombu.claude-stream.jsonl", "ytt.claude-stream.jsonl
 def small(columns: int, rows: int, name: str = "claude-standard") -> Layout:
     """A layout with pages of so many cells: everything happens at its edges."""
     layout = layout_for(name=name)
+    if layout.text_columns and columns < 43:
+        layout = replace(layout, text_columns=1)
+    elif layout.text_columns and columns < 66:
+        layout = replace(layout, text_columns=2)
     return replace(layout, width=columns * layout.cell[0], height=rows * layout.cell[1])
 
 

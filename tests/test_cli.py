@@ -16,6 +16,7 @@ import pytest
 from PIL import Image
 
 from snapshot.__main__ import main
+from snapshot.layout import layout_names
 from snapshot.resources import locate
 from tests.conftest import HERE
 
@@ -101,7 +102,7 @@ def test_json_is_one_object(tmp_path):
     assert json.loads(done.stdout)["totals"]["pages"] == len(manifest(tmp_path / "out")["pages"])
     assert json.loads(run("read", tmp_path / "out", "--json").stdout)["pages"][0]["text"].startswith("⁋")
     assert json.loads(run("read", tmp_path / "out", "--check", "--json").stdout)["problems"] == []
-    assert len(json.loads(run("layouts", "--json").stdout)["layouts"]) == 8
+    assert len(json.loads(run("layouts", "--json").stdout)["layouts"]) == len(list(layout_names()))
 
 
 def test_standard_input(tmp_path):
@@ -285,11 +286,35 @@ def test_damage_is_one_line(pages, damage):
 
 
 def test_layouts_lists_and_explains():
-    assert len(run("layouts").stdout.splitlines()) == 9
+    assert len(run("layouts").stdout.splitlines()) == len(list(layout_names())) + 1
     one = run("layouts", "us.anthropic.claude-opus-4-8").stdout
     for fact in ("1764 × 1904 px", "23,324 a page", "4,284 a page", "resized     no", "as of"):
         assert fact in one
     assert run("layouts", "gemini-3/dense").stdout.startswith("gemini-3/dense: ")
+
+
+def test_layouts_know_gateways_and_a_users_own_files(tmp_path):
+    routed = run("layouts", "us.anthropic.claude-opus-4-8").stdout
+    assert "gateway     bedrock" in routed
+    assert "$5.5 in" in routed
+    carried = json.loads(run("layouts", "claude-opus-4-8", "--gateway", "copilot", "--json").stdout)[
+        "layouts"
+    ]
+    assert (carried[0]["window"], carried[0]["gateway"], carried[0]["price"]["input"]) == (
+        200_000,
+        "copilot",
+        "5",
+    )
+    (tmp_path / "mine.toml").write_text(
+        'provider="x"\nas_of=2026-01-01\nsources=["s"]\n[[readers]]\nextends="gemini-3"\nname="house"\n'
+        'models=["house-1"]\nwindow=77000',
+        encoding="utf-8",
+    )
+    for arguments in (("--layouts", tmp_path, "layouts"), ("layouts", "--layouts", tmp_path)):
+        assert "window      77,000" in run(*arguments, "house-1").stdout
+    assert "no layout" in run("layouts", "house-1", check=2).stderr
+    (tmp_path / "mine.toml").write_text("[[readers]]", encoding="utf-8")
+    assert "mine.toml: provider is missing" in run("layouts", "--layouts", tmp_path, check=2).stderr
 
 
 def test_a_broken_pipe_is_quiet(tmp_path):

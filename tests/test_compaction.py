@@ -139,13 +139,13 @@ def test_again_without_news_changes_nothing(conversation, window):
 def test_growing_keeps_full_pages(before, more):
     """Promise 5: a later compaction continues the earlier one, page for page."""
     before = replace(before, messages=tuple(before.messages) * 3)
-    first = shrink(before, window=20_000, tail=0.01)
+    first = shrink(before, window=20_000, max_output=2_500, tail=0.01)
     assume(first is not None and first.archive is not None and bool(first.archive.pages))
     assert first is not None
     assert first.archive is not None
     grown = replace(before, messages=(*before.messages, Message("user", (Text("Go on."),)), *more.messages))
     for archive in (first.archive, None):
-        second = shrink(grown, window=20_000, tail=0.01, archive=archive)
+        second = shrink(grown, window=20_000, max_output=2_500, tail=0.01, archive=archive)
         if second is None or second.archive is None or not second.archive.pages:
             continue
         if second.archive.head != first.archive.head or second.report.dense_pages or first.report.dense_pages:
@@ -434,7 +434,9 @@ def test_a_damaged_archive_is_one_line(damage):
 
 
 def test_an_archive_answers():
-    compaction = compact(long_conversation(200), model=VISION, window=30_000, trigger="manual")
+    compaction = compact(
+        long_conversation(200), model=VISION, window=30_000, max_output=4_000, trigger="manual"
+    )
     archive = compaction.archive
     assert archive is not None
     assert archive.page(1) == archive.text(*archive.pages[0])

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
+from decimal import Decimal
 
-from snapshot import layout as layout_module
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.solve import compare
+from snapshot.billing import Grid
 from snapshot.errors import LayoutError
-from snapshot.layout import layout_for, model_key, readers
+from snapshot.gateways import gateway_named, gateway_of, gateways
+from snapshot.layout import layout_for, layout_names, model_key, reader_for, readers
+from snapshot.readers import ENVIRONMENT, layout_files
+from snapshot.solver import FEWEST_CELLS, Answer, Bounds, bounds_of, explain, line_columns, solve
 
 IDS = {
     "claude-high": [
@@ -27,6 +36,29 @@ IDS = {
     "gemini-3": [
         "gemini-3-pro", "google/gemini-3.8-flash", "gemini/gemini-3.1-pro-preview", "models/gemini-3.5-flash-lite",
     ],
+    "gemini-2": ["gemini-2.5-pro", "vertex_ai/gemini-2.0-flash"],
+    "gpt-5.2": ["gpt-5.2", "openai/gpt-5.2-pro"],
+    "gpt-tile-5": ["gpt-5", "gpt-5.1", "gpt-5-2025-08-07", "azure/gpt-5.1-codex"],
+    "gpt-tile-4": ["gpt-4o", "gpt-4.1", "gpt-4o-2024-11-20"],
+    "gpt-tile-o": ["o3", "o1", "o1-pro"],
+    "gpt-4o-mini": ["gpt-4o-mini"],
+    "gpt-4.1-mini": ["gpt-4.1-mini"], "gpt-4.1-nano": ["gpt-4.1-nano"], "o4-mini": ["o4-mini"],
+    "gpt-5-mini": ["gpt-5-mini"], "gpt-5-nano": ["gpt-5-nano-2025-08-07"],
+    "grok": ["x-ai/grok-4.7", "xai/grok-4.6", "global.xai.grok-4.6", "grok-build-0.1"],
+    "kimi": ["moonshotai/Kimi-K3", "@cf/moonshotai/kimi-k3", "kimi-k2.6", "k3", "kimi-for-coding"],
+    "glm-5v": ["z-ai/glm-5.3-flash", "zai-org/GLM-5.3-Flash", "glm-5v-turbo"],
+    "glm-4v": ["glm-4.6v"],
+    "mistral": ["mistralai/mistral-large-2512", "mistral-large-4", "ministral-3-14b-2512", "mistral/mistral-large-latest"],
+    "pixtral": ["eu.mistral.pixtral-large-2502-v1:0", "pixtral-12b-2409"],
+    "qwen": ["Qwen/Qwen3.8-27B", "qwen/qwen3.8-max", "alibaba/qwen3.8-max", "qwen3-vl-plus", "qwen3.7-plus"],
+    "qwen-2.5-vl": ["Qwen/Qwen2.5-VL-72B-Instruct"],
+    "qwen-2.5-vl-siliconflow": ["siliconflow/Qwen/Qwen2.5-VL-72B-Instruct"],
+    "llama-4": ["meta-llama/llama-4-maverick", "vertex_ai/meta/llama-4-maverick-17b-128e-instruct-maas"],
+    "llama-3.2": ["together/meta-llama/Llama-3.2-11B-Vision-Instruct-Turbo"],
+    "muse-spark": ["meta/muse-spark-1.3"],
+    "deepseek-flash": ["deepseek-flash", "deepseek/deepseek-v4.1-flash"],
+    "nova-1": ["amazon.nova-pro-v1:0"],
+    "nova-2-lite": ["amazon/nova-2-lite-v1", "global.amazon.nova-2-lite-v1:0"],
 }  # fmt: skip
 
 
@@ -35,7 +67,16 @@ def test_ids_reach_their_layout(name, model):
     assert layout_for(model).name == name
 
 
-@pytest.mark.parametrize("model", ["gpt-oss-120b", "openai/gpt-4", "o3-mini"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "gpt-oss-120b", "openai/gpt-4", "o3-mini", "deepseek-v4-pro", "deepseek/deepseek-v4-flash", "glm-5.3",
+        "zai.glm-5", "qwen3-coder-plus", "qwen3.7-max", "qwen3-8b", "kimi-k2-thinking", "moonshot-v1-128k", "grok-3",
+        "grok-code-fast-1", "codestral-2508", "devstral-medium", "magistral-medium", "ministral-3b-latest",
+        "mistral-large-2411", "llama-3.3-70b", "amazon.nova-micro-v1:0", "minimax-m2.7", "mimo-v2-pro",
+        "command-r-plus", "moonshotai/kimi-k2", "glm-4.6", "openrouter/openai/gpt-5.3-chat",
+    ],
+)  # fmt: skip
 def test_a_model_without_vision_gets_no_pages_unless_told(model):
     with pytest.raises(LayoutError, match=r"cannot see images.*--layout"):
         layout_for(model)
@@ -43,7 +84,7 @@ def test_a_model_without_vision_gets_no_pages_unless_told(model):
 
 
 @pytest.mark.parametrize(
-    "model", ["", "gpt-4o-mini", "llama-3", "claude", "opus", "gpt-4.1", "gemini-2.5-pro", "claude-opus-4-"]
+    "model", ["", "llama", "claude", "opus", "MiniMax-M3", "gemini", "claude-opus-4-", "whatever/else"]
 )
 def test_an_unknown_model_is_told_what_is_known(model):
     with pytest.raises(LayoutError) as caught:
@@ -73,7 +114,7 @@ def test_no_model_id_belongs_to_two_readers():
 
 
 def test_layouts_fill_their_pages():
-    """No margin wider than a cell, and pages within the provider's limits."""
+    """No margin wider than a cell but where only some sizes are not resized; pages within the limits."""
     for reader in readers():
         assert bool(reader.layouts) == reader.vision
         for name in reader.layouts:
@@ -86,27 +127,265 @@ def test_layouts_fill_their_pages():
             assert str(reader.as_of) in str(layout)
 
 
+def test_models_of_one_reader_differ_where_their_line_says():
+    assert reader_for("claude-opus-4-5").window == 200_000
+    assert reader_for("claude-opus-4-6").window == 1_000_000
+    assert reader_for("claude-opus-4-6").limits["images_per_request"] == 600
+    assert reader_for("gpt-5.4-mini").window == 400_000
+    assert reader_for("gpt-6-astra").max_output == 128_000
+    price = layout_for("claude-opus-5-5").reader.price
+    assert price is not None
+    assert (str(price.input), str(price.cache_read)) == ("4", "0.20")
+    assert layout_for(name="claude-high").reader.price is None, "several models, several prices"
+
+
+def test_a_price_step_holds_for_the_whole_prompt():
+    price = reader_for("claude-haiku-5-5").price
+    assert price is not None
+    assert (str(price.at(100_000).input), str(price.at(100_001).input)) == ("0.10", "0.50")
+
+
+def test_every_price_is_in_order():
+    """Cached input is cheaper than fresh, writing it is no cheaper, and steps only go up."""
+    for reader in readers():
+        for price in [reader.price, *(line.price for line in reader.lines)]:
+            if price is None:
+                continue
+            assert price.cache_read is None or 0 < price.cache_read < price.input
+            assert price.cache_write is None or price.cache_write >= price.input
+            assert all(step.input > price.input for _, step in price.steps)
+
+
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("model", "gateway"),
     [
-        ("provider = ", "broken.toml: "),
-        (
-            'provider="x"\nas_of=2026-01-01\nsources=[]\n[[readers]]\nname="r"\ncolour=1',
-            "reader r: unknown key colour",
-        ),
-        ('provider="x"\nas_of=2026-01-01\nsources=[]\n[[readers]]\nname="r"', "reader r: KeyError.'title'"),
-        (
-            'as_of=2026-01-01\nsources=[]\n[[readers]]\nname="r"\ntitle="t"\nmodels=[]\nvision=false',
-            "'provider'",
-        ),
+        ("claude-opus-4-8", "direct"), ("anthropic/claude-opus-4.8", "direct"), ("gemini/gemini-3.8-flash", "direct"),
+        ("openrouter/anthropic/claude-opus-4.8", "openrouter"), ("us.anthropic.claude-opus-4-8", "bedrock"),
+        ("bedrock/us-gov-west-1/anthropic.claude-opus-4-8", "bedrock"), ("amazon.nova-2-lite-v1:0", "bedrock"),
+        ("claude-opus-4-8@default", "vertex"), ("vertex_ai/gemini-3.8-flash", "vertex"), ("azure/gpt-5.6-sol", "azure"),
+        ("meta/llama-4-maverick-17b-128e-instruct-maas", "vertex"), ("github_copilot/claude-opus-4.8", "copilot"),
+        ("workers-ai/@cf/moonshotai/kimi-k3", "cloudflare"), ("@cf/moonshotai/kimi-k3", "cloudflare"),
+        ("databricks/databricks-claude-haiku-5-5", "databricks"), ("groq/qwen/qwen3.8-27b", "groq"),
+        ("litellm/bedrock/us.anthropic.claude-opus-4-8", "bedrock"), ("somehost/claude-opus-4-8", "unknown"),
+        ("bedrock_mantle/anthropic.claude-haiku-5-5", "bedrock"),
     ],
+)  # fmt: skip
+def test_ids_tell_their_gateway(model, gateway):
+    assert gateway_of(model)[0].name == gateway
+    assert layout_for(model).reader.route == gateway
+    direct = layout_for(model_key(model))
+    routed = layout_for(model)
+    assert (routed.width, routed.height, routed.face) == (direct.width, direct.height, direct.face)
+
+
+def test_limits_and_prices_follow_the_gateway():
+    bedrock = reader_for("us.anthropic.claude-opus-4-8")
+    assert bedrock.limits["image_bytes"] == 3_750_000
+    assert bedrock.limits["max_side_many"] == 2000
+    assert bedrock.price is not None
+    assert bedrock.price.input == Decimal("5.5")
+    for model, price in (
+        ("global.anthropic.claude-opus-4-8", "5"),
+        ("bedrock/us-gov-west-1/anthropic.claude-opus-4-8", "6"),
+    ):
+        of = reader_for(model).price
+        assert of is not None
+        assert of.input == Decimal(price)
+    copilot = reader_for("github_copilot/gpt-5.6-sol")
+    assert copilot.window == 400_000
+    assert "original" not in copilot.billing_at
+    assert "original" in reader_for("gpt-5.6-sol").billing_at
+    assert reader_for("gpt-5.6-sol", gateway="openrouter").price != reader_for("gpt-5.6-sol").price
+    assert reader_for("claude-opus-4-8", gateway="copilot").window == 200_000
+
+
+def test_what_is_not_known_has_a_defined_answer():
+    strict = reader_for("somehost/claude-opus-4-8")
+    assert strict.limits["images_per_request"] == 5
+    assert strict.limits["image_bytes"] == 3_000_000
+    assert strict.price is None
+    assert strict.window == 1_000_000
+    with pytest.raises(
+        LayoutError, match=r"no layout is known for model 'bedrock/us.acme.seer-1' at Amazon Bedrock"
+    ):
+        layout_for("bedrock/us.acme.seer-1")
+    named = layout_for("bedrock/us.acme.seer-1", name="claude-standard")
+    assert named.reader.limits["images_per_message"] == 20
+    assert named.reader.price is None
+    with pytest.raises(LayoutError, match="did you mean openrouter"):
+        gateway_named("openruter")
+    with pytest.raises(LayoutError, match="there are direct"):
+        reader_for("gpt-5.5", gateway="nobody")
+    assert len({gateway.name for gateway in gateways()}) == len(gateways())
+
+
+def test_what_is_uncertain_says_so():
+    """Whatever the sources leave open is a sentence in the file, and stands in what a person is shown."""
+    said = {reader.name: f"{reader.uncertain} {reader.conflict}" for reader in readers()}
+    for name, word in (
+        ("claude-high", "Haiku 5.5"), ("gpt-patch", "gpt-6.1-terra"), ("gemini-3", "Gemini 4"), ("gemini-2", "clamp"),
+        ("grok", "no rule is published"), ("kimi", "flat 1,024"), ("nova-1", "no formula"), ("mistral", "row breaks"),
+        ("nova-2-lite", "the resolution that the model sees is not"), ("deepseek-flash", "no formula"),
+    ):  # fmt: skip
+        assert word in said[name]
+        assert word in str(layout_for(name=name))
+
+
+FILE = """
+provider = "x"
+as_of = 2026-01-01
+sources = ["a page"]
+
+[[readers]]
+name = "r"
+title = "t"
+models = ["mine*"]
+billing = { rule = "grid", budget = 1120, unit = 48 }
+chars_per_token = { value = 3, basis = "guessed" }
+layouts = { default = { face = "fira-9x16", width = 1728, height = 1488 } }
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """Writes a layout file of one's own, which holds from then on."""
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path / "layouts"))
+    (tmp_path / "layouts").mkdir()
+    return lambda text: (tmp_path / "layouts" / "mine.toml").write_text(text, encoding="utf-8")
+
+
+def test_a_users_file_adds_a_reader(own):
+    own(FILE)
+    assert layout_for("mine-7").name == "r"
+    assert layout_for("claude-opus-4-8").name == "claude-high"
+    assert len(layout_files()) > 5
+
+
+def test_a_users_file_takes_the_place_of_a_reader_or_extends_it(own):
+    own(FILE.replace('"r"', '"claude-high"'))
+    assert layout_for("mine-7").width == 1728
+    with pytest.raises(LayoutError, match="no layout is known"):
+        layout_for("claude-opus-4-8")
+    own(
+        'provider="x"\nas_of=2026-01-01\nsources=["s"]\n[[readers]]\nextends="gpt-patch"\nname="house"\n'
+        'models=["house-gpt*", "gpt-5-6-sol*"]\nwindow=99000'
+    )
+    reader = layout_for("house-gpt-1").reader
+    assert (reader.name, reader.window, reader.detail) == ("house", 99_000, "high")
+    assert layout_for("gpt-5.6-sol").name == "house"
+    assert layout_for("gpt-5.6-terra").name == "gpt-patch"
+
+
+def test_a_users_file_adds_a_gateway(own):
+    own(
+        'as_of=2026-01-01\nsources=["s"]\n[[gateways]]\nname="house"\ntitle="our proxy"\nprefixes=["house"]\n'
+        'prices="list"\nlimits={images_per_request=3}'
+    )
+    reader = layout_for("house/claude-opus-4-8").reader
+    assert (reader.route, reader.limits["images_per_request"]) == ("house", 3)
+
+
+def test_a_folder_without_files_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path))
+    with pytest.raises(LayoutError, match=r"no folder with layout files.*SNAPSHOT_LAYOUTS"):
+        readers()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('provider = "x"', "provider = ", r"mine.toml: "),
+        ('provider = "x"', "provider = 3", "mine.toml: provider is 3, it must be text"),
+        ('provider = "x"', "", "mine.toml: provider is missing"),
+        ('title = "t"', 'colour = "t"', "reader r: unknown key colour; known are billing"),
+        ('title = "t"', 'titel = "t"', r"reader r: unknown key titel \(did you mean title\?\)"),
+        ('title = "t"', "", "reader r: title is missing, it must be text"),
+        ('models = ["mine*"]', 'models = "mine*"', "reader r: models is 'mine\\*', it must be a list of texts"),
+        ("value = 3", "value = -3", "reader r, chars_per_token: value is -3, it must be a number above 0"),
+        ('basis = "guessed"', 'base = "x"', r"chars_per_token: unknown key base \(did you mean basis\?\)"),
+        ("default = {", "other = {", "reader r: layouts has no default"),
+        ("width = 1728", 'width = "wide"', "layout default: width is 'wide', it must be a whole number"),
+        ('title = "t"', 'title = "t"\nlimits = { images = 3 }', "reader r, limits: unknown key images"),
+        ('title = "t"', 'title = "t"\nprice = { input = 3 }', "price: input is 3, it must be US dollars as text"),
+        ('title = "t"', 'title = "t"\nbilling_at = { low = "fit" }', "billing_at low: 'fit' is not one of"),
+        ('title = "t"', 'title = "t"\nextends = "gpt-pach"', r"no reader \(did you mean gpt-patch\?\)"),
+        ('title = "t"', 'title = "t"\ntokenizer = "own"', "tokenizer is 'own', it must be one of o200k_base"),
+        ("billing = {", "biling = {", r"unknown key biling \(did you mean billing\?\)"),
+        ('rule = "grid"', 'rule = "gird"', "reader r, billing: rule is 'gird', known rules are"),
+        ("[[readers]]", "[[readers.lines]]", "mine.toml: readers is"),
+    ],
+)  # fmt: skip
+def test_a_broken_layout_file_is_named(own, old, new, problem):
+    assert old in FILE
+    own(FILE.replace(old, new, 1))
+    with pytest.raises(LayoutError, match=problem) as caught:
+        readers()
+    assert "mine.toml" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_no_shape_of_another_tool_is_better():
+    rows = compare()
+    assert sum(row.peer is not None for row in rows) > 20
+    for row in rows:
+        assert float(row.answer.per_token) >= row.peer_per_token, (row.reader.name, row.layout, row.peer)
+
+
+def test_the_solver_says_which_bound_holds_the_page():
+    reader = reader_for("claude-opus-4-8")
+    assert reader.billing is not None
+    (side, whole) = explain(reader.billing, (9, 16), bounds_of(reader.limits))
+    assert side.startswith("no side over 2000 px (else ")
+    assert whole.startswith("whole cells")
+    reader = reader_for("gpt-5.6-sol")
+    assert reader.billing is not None
+    assert "the rule's own caps" in explain(reader.billing, (8, 16), bounds_of(reader.limits))[0]
+    assert explain(reader.billing, (300, 16), bounds_of(reader.limits)) == ("no page fits",)
+
+
+@given(
+    st.integers(150, 420),
+    st.integers(100, 420),
+    st.sampled_from(["claude-high", "gpt-patch", "gemini-3", "nova-1"]),
 )
-def test_a_broken_layout_file_is_named(tmp_path, monkeypatch, text, problem):
-    (tmp_path / "broken.toml").write_text(text, encoding="utf-8")
-    monkeypatch.setattr(layout_module, "locate", lambda _: tmp_path)
-    layout_module.readers.cache_clear()
-    try:
-        with pytest.raises(LayoutError, match=problem):
-            readers()
-    finally:
-        layout_module.readers.cache_clear()
+def test_the_solver_is_exact(width, height, name):
+    """Against every size there is, in a small world: no page is better than the answer."""
+    reader = next(reader for reader in readers() if reader.name == name)
+    rule = reader.billing
+    assert rule is not None
+    small = replace(rule, budget=40) if isinstance(rule, Grid) else rule  # type: ignore[type-var]
+    answer = solve(small, (4, 5), Bounds(side=360))
+    if answer is None:
+        return
+    width, height = min(width, 360), min(height, 360)
+    if small.preprocess(width, height) != (width, height) or not small.steady(width, height):
+        return
+    other = Answer(width, height, width // 4, height // 5, small.tokens(width, height))
+    assert other.cells < FEWEST_CELLS or not other.beats(answer)
+
+
+@pytest.mark.parametrize("name", list(layout_names()))
+def test_the_last_page_is_the_cheapest_that_holds_it(name):
+    layout = layout_for(name=name)
+    aspect = layout.reader.limits.get("max_aspect", 10**6)
+    for rows in {1, 2, layout.rows // 3, layout.rows // 2, layout.rows - 1} - {0}:
+        chosen = layout.billing.tokens(layout.width, layout.page_height(rows))
+        for height in range(max(rows * layout.cell[1], -(-layout.width // aspect)), layout.height + 1):
+            if layout.billing.preprocess(layout.width, height) == (layout.width, height):
+                unsteady = not layout.billing.steady(layout.width, height)
+                assert unsteady or chosen <= layout.billing.tokens(layout.width, height)
+
+
+def test_layouts_are_what_the_solver_finds():
+    """The pages in the files are its answers; `python -m benchmarks.solve --write` writes them."""
+    for name in layout_names():
+        layout = layout_for(name=name)
+        if layout.text_columns:
+            default = layout_for(name=layout.reader.name)
+            assert (layout.width, layout.height) == (default.width, default.height)
+            assert layout.text_columns == line_columns(layout.columns)
+            continue
+        answer = solve(layout.billing, layout.cell, bounds_of(layout.reader.limits, layout.reader.bounds))
+        assert answer is not None
+        assert (layout.width, layout.height) == (answer.width, answer.height), name
+        assert (layout.capacity, layout.tokens) == (answer.cells, answer.tokens)

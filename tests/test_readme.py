@@ -6,15 +6,32 @@ import re
 from io import BytesIO
 
 import numpy as np
+import pytest
 from PIL import Image
 
-from benchmarks import readme
+from benchmarks import cost, readme
+from snapshot.costs import example_models
+from snapshot.layout import layout_for
 
 TEXT = readme.README.read_text(encoding="utf-8")
 
 
-def test_the_table_is_what_this_version_measures():
-    assert readme.table_in(TEXT) == readme.table(), "run: python -m benchmarks.readme --write"
+@pytest.mark.parametrize("name", readme.TABLES)
+def test_tables_are_what_this_version_measures(name):
+    assert readme.table_in(TEXT, name) == readme.TABLES[name](), "run: python -m benchmarks.readme --write"
+
+
+def test_kept_costs_are_of_these_layouts():
+    """They are measured on conversations that are not in the repository: what can go stale is compared."""
+    kept = cost.kept()["costs"]
+    assert {item["model"] for item in kept} == set(example_models())
+    for item in kept:
+        layout = layout_for(item["model"])
+        assert (item["layout"], item["page"]) == (layout.name, f"{layout.width}×{layout.height}")
+        price = layout.reader.price
+        assert price is not None
+        usd = float(item["usd_per_million_pages"])
+        assert usd == pytest.approx(float(price.input) / item["chars_per_page_token"], rel=5e-3)
 
 
 def test_the_picture_is_a_page_of_this_version():

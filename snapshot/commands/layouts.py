@@ -9,7 +9,7 @@ from snapshot.commands._console import DONE, Commands, print_json
 from snapshot.errors import LayoutError
 
 if TYPE_CHECKING:
-    from snapshot.layout import Layout
+    from snapshot.layout import Layout, Price
 
 __all__ = ["add"]
 
@@ -20,37 +20,39 @@ def add(commands: Commands) -> None:
         "layouts",
         help="what is known of a model as a reader of pages",
         description="Lists the layouts, or shows what is known of one: page, cell, price, limits, sources.",
-        epilog="example: snapshot layouts anthropic/claude-opus-4.8",
+        epilog="examples: snapshot layouts anthropic/claude-opus-4.8; "
+        "snapshot layouts claude-opus-4-8 --gateway bedrock",
     )
     parser.add_argument("model", metavar="MODEL", nargs="?", help="a model id, or the name of a layout")
+    parser.add_argument(
+        "--gateway", metavar="NAME", help="who carries the model, where its id does not say so"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from snapshot.layout import layout_for, readers
+    from snapshot.layout import layout_for, layout_names
 
     if arguments.model is None:
-        names = [
-            name if key == "default" else f"{name}/{key}"
-            for name, reader in ((reader.name, reader) for reader in readers())
-            for key in reader.layouts
-        ]
-        layouts = [layout_for(name=name) for name in names]
-    else:
+        layouts = [layout_for(name=name) for name in layout_names()]
+    elif arguments.model in layout_names() and arguments.gateway is None:
+        # Some readers are called as a model is: then the model's own prices are of more use.
         try:
-            layouts = [layout_for(name=arguments.model)]
-        except LayoutError:
             layouts = [layout_for(arguments.model)]
+        except LayoutError:
+            layouts = [layout_for(name=arguments.model)]
+    else:
+        layouts = [layout_for(arguments.model, gateway=arguments.gateway)]
     if arguments.json:
         print_json({"schema": "snapshot-pages/layouts/1", "layouts": [_described(item) for item in layouts]})
     elif arguments.model is None:
-        print(f"{'layout':<22}{'page':>12}{'cell':>7}{'chars':>8}{'tokens':>8}{'per token':>11}  reader")
+        print(f"{'layout':<31}{'page':>10}{'cell':>7}{'chars':>8}{'tokens':>8}{'per token':>11}  reader")
         for item in layouts:
             size, cell = f"{item.width}x{item.height}", f"{item.cell[0]}x{item.cell[1]}"
             ratio = f"{item.capacity / item.tokens:.2f}"
             print(
-                f"{item.name:<22}{size:>12}{cell:>7}{item.capacity:>8,}{item.tokens:>8,}{ratio:>11}  "
+                f"{item.name:<31}{size:>10}{cell:>7}{item.capacity:>8,}{item.tokens:>8,}{ratio:>11}  "
                 f"{item.reader.title}"
             )
     else:
@@ -76,8 +78,23 @@ def _described(layout: Layout) -> dict[str, Any]:
         "flat_rate": layout.billing.flat,
         "text_chars_per_token": reader.chars_per_token,
         "detail": reader.detail or None,
+        "gateway": reader.route,
+        "window": reader.window or None,
+        "max_output": reader.max_output or None,
+        "price": _priced(reader.price) if reader.price else None,
+        "uncertain": reader.uncertain or None,
+        "conflict": reader.conflict or None,
         "limits": dict(reader.limits),
         "evidence": list(reader.evidence),
         "sources": list(reader.sources),
         "as_of": reader.as_of.isoformat(),
     }
+
+
+def _priced(price: Price) -> dict[str, Any]:
+    """USD per million tokens, as text, so that no digit is lost."""
+    keys = ("input", "cache_write", "cache_read", "output")
+    found: dict[str, Any] = {key: str(value) for key in keys if (value := getattr(price, key)) is not None}
+    if price.steps:
+        found["steps"] = [{"above": above, **_priced(step)} for above, step in price.steps]
+    return found

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from snapshot.errors import PageError
 from snapshot.layout import Layout
 from snapshot.raster.atlas import Atlas
+from snapshot.typeset.lines import slots_of
+from snapshot.typeset.marks import NEWLINE
 from snapshot.typeset.pagetext import decode
 
 __all__ = ["PageReader", "ReadPage"]
@@ -59,7 +61,7 @@ class PageReader:
                 message names the first by row and column, from 1.
         """
         glyphs = self._glyphs(self._ink(png))
-        flat = glyphs.reshape(-1)
+        flat = self._line_cells(glyphs) if self._layout.text_columns else glyphs.reshape(-1)
         ends = np.flatnonzero(flat == self._atlas.end)
         ended = ends.size > 0
         if ended:
@@ -68,6 +70,18 @@ class PageReader:
         page_text = codes[codes >= 0].astype("<u4").tobytes().decode("utf-32-le")
         text, marks = decode(page_text)
         return ReadPage(page_text, text, marks, ended)
+
+    def _line_cells(self, glyphs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The cells of a page in columns of lines, slot after slot: each line ends with a newline mark."""
+        atlas = self._atlas
+        newline = int(atlas.glyphs[ord(NEWLINE)])
+        found = []
+        for slot in slots_of(glyphs.reshape(-1, self._layout.columns), self._layout.text_columns):
+            # Filling at the end of a slot: the line goes on. Blanks there: it ends before them.
+            goes_on = slot[-1] == atlas.pad
+            used = np.flatnonzero(slot != atlas.blank)
+            found.append(slot if goes_on else np.append(slot[: used[-1] + 1 if used.size else 0], newline))
+        return np.concatenate(found)
 
     def _ink(self, png: bytes) -> NDArray[np.uint8]:
         """The image as ink levels."""
