@@ -556,6 +556,20 @@ def _pages(compaction: Compaction) -> list[bytes]:
     return [part.data for part in message.parts if isinstance(part, Image)]
 
 
+def test_the_full_history_is_sent_with_its_pages():
+    """Given the full history and an archive, what is to be sent has the pages, also where nothing is new."""
+    transcript = long_conversation(60)
+    first = compact(transcript, model=VISION, window=12_000, trigger="manual")
+    assert first.archive is not None
+    for trigger in ("manual", "target"):
+        again = compact(transcript, model=VISION, window=12_000, trigger=trigger, archive=first.archive)
+        assert again.transcript.messages == first.transcript.messages
+        assert again.report.before == pytest.approx(first.report.after, rel=0.01)
+    whole = compact(transcript, model=VISION, window=500_000, archive=first.archive)
+    assert whole.report.no_op
+    assert _pages(whole) == _pages(first)
+
+
 def test_bad_settings_are_one_line():
     wrong: tuple[tuple[dict[str, Any], str], ...] = (
         ({"rungs": ("melt",)}, "unknown rung"),

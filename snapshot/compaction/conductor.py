@@ -11,7 +11,14 @@ from snapshot.compaction.archive import Archive
 from snapshot.compaction.estimate import Estimator, Occupancy, occupancy
 from snapshot.compaction.options import Capacity, Options, Trigger
 from snapshot.compaction.report import Report, Rung
-from snapshot.compaction.snapshots import Snapshot, image_parts, images_over, over_limits, take_snapshot
+from snapshot.compaction.snapshots import (
+    Snapshot,
+    image_parts,
+    images_over,
+    over_limits,
+    project,
+    take_snapshot,
+)
 from snapshot.compaction.summaries import Summarized, take_summary
 from snapshot.errors import CannotFit, SnapshotError, SummarizerRequired
 from snapshot.layout import Reader, reader_for
@@ -147,10 +154,12 @@ def compact(
         archive=archive,
         format_name=full.format,
     )
-    # What would be sent as it stands: of a conversation with pages in it, those and not what they replaced.
-    compacted = full is not transcript
-    stands = boundaries.repair((*transcript.messages, *draft))[0] if compacted else messages
-    before = job.cost(stands)
+    # What would be sent as it stands: of a conversation that was compacted before, its pages or summary and
+    # not what they replaced, whether it comes in that form or as the full history.
+    stands = boundaries.repair((*transcript.messages, *draft))[0] if full is not transcript else messages
+    projection = project(job) if full is transcript else None
+    before = projection.after if projection is not None else job.cost(stands)
+    compacted = full is not transcript or projection is not None
     if compacted:
         filled = replace(filled, tokens=before)
     report = replace(
@@ -163,8 +172,8 @@ def compact(
     )
     stayed = Compaction(replace(transcript, messages=stands), archive, report)
     if reason := _reason_to_wait(job, trigger, before, filled, compacted=compacted):
-        return _no_op(stayed, report, reason)
-    return _climb(job, stayed, report, 0 if trigger == "manual" else job.capacity.goal)
+        return _no_op(job, stayed, report, reason, projection)
+    return _climb(job, stayed, report, projection, 0 if trigger == "manual" else job.capacity.goal)
 
 
 def transcript_of(conversation: Transcript | Sequence[Any] | dict[str, Any]) -> Transcript:
@@ -277,12 +286,19 @@ def _blank(job: Job, filled: Occupancy) -> Report:
     )
 
 
-def _no_op(stayed: Compaction, report: Report, reason: str) -> Compaction:
+def _no_op(
+    job: Job, stayed: Compaction, report: Report, reason: str, projection: Snapshot | None
+) -> Compaction:
     """The conversation as it stands, and why."""
+    if projection is not None:
+        stayed = _with_snapshot(job, stayed, report, projection, list(report.rungs))
+        report = stayed.report
     return replace(stayed, report=replace(report, no_op=reason))
 
 
-def _climb(job: Job, stayed: Compaction, report: Report, goal: int) -> Compaction:
+def _climb(
+    job: Job, stayed: Compaction, report: Report, projection: Snapshot | None, goal: int
+) -> Compaction:
     """Try rung after rung until the request is within the goal, or at least safe."""
     rungs: list[Rung] = []
     tail = job.cuts(job.capacity.tail)
@@ -304,8 +320,8 @@ def _climb(job: Job, stayed: Compaction, report: Report, goal: int) -> Compactio
 
     snapshot = _snapshot(job, goal, rungs)
     if snapshot is not None and snapshot.after <= min(done, job.capacity.safe):
-        if _pointless(job, report, snapshot, goal):
-            return _no_op(stayed, report, "compacting again would only leave more out")
+        if _pointless(job, report, snapshot, projection, goal):
+            return _no_op(job, stayed, report, "compacting again would only leave more out", projection)
         return _with_snapshot(job, stayed, report, snapshot, rungs)
     unsendable = done > job.capacity.safe or over_limits(job, messages)
     summary = _summary(job, goal, rungs, needed=unsendable, light=done)
@@ -316,7 +332,8 @@ def _climb(job: Job, stayed: Compaction, report: Report, goal: int) -> Compactio
         _cannot_fit(job, smallest, "; ".join(rung.note for rung in rungs if rung.name != "elide"))
     if messages == job.messages:
         reasons = "; ".join(f"{rung.name}: {rung.note}" for rung in rungs)
-        return _no_op(stayed, replace(report, rungs=tuple(rungs)), reasons or "no rung was allowed")
+        report = replace(report, rungs=tuple(rungs))
+        return _no_op(job, stayed, report, reasons or "no rung was allowed", projection)
     return replace(light, report=replace(light.report, rungs=tuple(rungs)))
 
 
@@ -324,8 +341,10 @@ def _enough(job: Job, messages: Sequence[Message], goal: int) -> bool:
     return job.cost(messages) <= goal and not over_limits(job, messages)
 
 
-def _pointless(job: Job, report: Report, snapshot: Snapshot, goal: int) -> bool:
+def _pointless(job: Job, report: Report, snapshot: Snapshot, projection: Snapshot | None, goal: int) -> bool:
     """Whether a conversation that has pages already would only lose some of them."""
+    if projection is not None and snapshot.pagination.left_out < projection.pagination.left_out:
+        return False
     former = job.former.pages[0][0] if job.former and job.former.pages else 0
     sendable = report.before <= job.capacity.safe and goal > 0
     return snapshot.after >= report.before or (sendable and snapshot.pagination.left_out > former > 0)

@@ -19,7 +19,7 @@ from snapshot.messages import Image, Message, Text, ToolResult
 if TYPE_CHECKING:
     from snapshot.compaction.conductor import Job
 
-__all__ = ["Snapshot", "body_bytes", "image_parts", "images_over", "over_limits", "take_snapshot"]
+__all__ = ["Snapshot", "body_bytes", "image_parts", "images_over", "over_limits", "project", "take_snapshot"]
 
 # Shares of the goal that the user's own words and the factsheet may take beside the pages.
 _STATEMENTS, _FACTS = 0.15, 0.05
@@ -99,6 +99,15 @@ def take_snapshot(job: Job, goal: int) -> tuple[Snapshot | None, str]:
     pagination = best.pagination
     left = f", {pagination.left_out:,} characters left out" if pagination.left_out else ""
     return best, f"{len(pagination.pages)} pages for {len(best.archive.source.text):,} characters{left}"
+
+
+def project(job: Job) -> Snapshot | None:
+    """The conversation as an earlier compaction has it, its boundary where it was; None if there is none."""
+    if job.former is None or not job.former.pages:
+        return None
+    layout = layout_for(name=job.former.layout)
+    found, _ = _at(job, layout, job.former.boundary, job.capacity.goal)
+    return _with_facts(job, found) if found is not None else None
 
 
 def _worse(snapshot: Snapshot, goal: int) -> tuple[int, int]:
