@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from snapshot.compaction import boundaries, ladder
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.estimate import Estimator, Occupancy, occupancy
+from snapshot.compaction.job import Job
 from snapshot.compaction.options import Capacity, Options, Trigger
 from snapshot.compaction.report import Report, Rung
 from snapshot.compaction.snapshots import (
@@ -25,7 +26,7 @@ from snapshot.layout import Reader, reader_for
 from snapshot.messages import Message, Transcript
 from snapshot.redaction import Redactor
 
-__all__ = ["Compaction", "Job", "compact", "transcript_of"]
+__all__ = ["Compaction", "compact", "transcript_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,65 +48,6 @@ class Compaction:
         from snapshot.requests import request
 
         return request(self.transcript, api)
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What every rung has to know.
-
-    Attributes:
-        model: id of the model.
-        reader: what is known of it.
-        options: what the caller said.
-        capacity: what a request may take.
-        estimator: estimates tokens, corrected by what was reported.
-        messages: the whole conversation, repaired; a draft included.
-        archived: the same with credentials redacted, for everything that is archived or rendered.
-        groups: its groups.
-        head: messages that lead it and stay.
-        former: the archive of an earlier compaction of it.
-        format: its format.
-        redactions: credentials replaced, by kind.
-    """
-
-    model: str
-    reader: Reader
-    options: Options
-    capacity: Capacity
-    estimator: Estimator
-    messages: tuple[Message, ...]
-    archived: tuple[Message, ...]
-    groups: tuple[boundaries.Group, ...]
-    head: int
-    former: Archive | None
-    format: str
-    redactions: Mapping[str, int]
-
-    def cuts(self, tail: int) -> int:
-        """Number of the message that the tail starts at, if it may take `tail` tokens.
-
-        The earliest start of a turn that leaves so little; within the last turn, if that alone is more,
-        the earliest group. Never before the head, nor before an earlier compaction's boundary.
-        """
-        starts = [group for group in self.groups if group.start >= self.head]
-        if not starts:
-            return len(self.messages)
-        costs = [0]
-        for message in reversed(self.messages):
-            costs.append(costs[-1] + self.estimator.message(message))
-        after = costs[::-1]  # tokens from message i on
-        turns = [group.start for group in starts if group.turn]
-        if turns and after[turns[-1]] <= tail:
-            cut = next(start for start in turns if after[start] <= tail)
-        else:
-            inner = [group.start for group in starts if not turns or group.start >= turns[-1]]
-            cut = next((start for start in inner if after[start] <= tail), inner[-1])
-        fixed = self.former.boundary if self.former and not self.former.light else 0
-        return max(cut, self.head, fixed)
-
-    def cost(self, messages: Sequence[Message]) -> int:
-        """Estimated tokens of a request with `messages`."""
-        return self.estimator.messages(messages)
 
 
 def compact(

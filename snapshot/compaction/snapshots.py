@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import TYPE_CHECKING
 
 from snapshot.compaction import ladder
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.assemble import SHORT, Statement, archive_message, statements_of
 from snapshot.compaction.factsheet import Factsheet, factsheet
+from snapshot.compaction.job import Job
 from snapshot.compaction.pagination import Pagination, paginate
 from snapshot.compaction.resources import resources_of
 from snapshot.layout import Layout, layout_for
 from snapshot.messages import Image, Message, Text, ToolResult
-
-if TYPE_CHECKING:
-    from snapshot.compaction.conductor import Job
 
 __all__ = ["Snapshot", "body_bytes", "image_parts", "images_over", "over_limits", "project", "take_snapshot"]
 

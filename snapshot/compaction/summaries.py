@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from snapshot.compaction import ladder
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.assemble import SHORT, statements_of, summary_message
 from snapshot.compaction.digest import digest
+from snapshot.compaction.job import Job
 from snapshot.compaction.snapshots import images_over
 from snapshot.compaction.summary import summarize
 from snapshot.messages import Message
-
-if TYPE_CHECKING:
-    from snapshot.compaction.conductor import Job
 
 __all__ = ["Summarized", "take_summary"]
 
