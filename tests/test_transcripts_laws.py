@@ -1,0 +1,97 @@
+"""Readers: laws over any bytes, any JSON, and generated conversations."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from snapshot.errors import TranscriptError
+from snapshot.messages import (
+    Opaque,
+    Text,
+    ToolCall,
+    ToolResult,
+)
+from snapshot.transcripts import FORMATS, load
+from tests.transcript_samples import (
+    FRAMES,
+    JUNK,
+    TURNS,
+    WRITERS,
+    numbered,
+)
+
+# --- laws
+
+
+@given(st.one_of(st.binary(max_size=300), st.text(max_size=200).map(str.encode)))
+def test_any_bytes_give_a_transcript_or_an_error(data):
+    for name in [None, *FORMATS]:
+        try:
+            transcript = load(data, format=name)
+        except TranscriptError:
+            continue
+        assert transcript.format == (name or transcript.format)
+        assert transcript.format in FORMATS
+
+
+@pytest.mark.parametrize("name", FRAMES)
+@given(values=st.lists(JUNK, min_size=1, max_size=6))
+def test_no_shape_of_json_raises(name, values):
+    """Wrong types everywhere: each is read by a rule or kept, never a traceback, never a loss in silence."""
+    data = FRAMES[name](values)
+    transcript = load(data, format=name)
+    assert transcript == load(data, format=name)
+    if name in ("anthropic", "openai-chat"):
+        strays = [value for value in values if not isinstance(value, dict)]
+        kept = [m.parts[0] for m in transcript.messages if m.role == "system" and m.parts]
+        kept_json = [part.json for part in kept if isinstance(part, Opaque)]
+        for value in strays:
+            assert json.dumps(value, ensure_ascii=False, separators=(",", ":")) in kept_json
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@settings(max_examples=40)
+@given(turns=TURNS)
+def test_every_word_once_and_in_order(name, turns):
+    """A conversation written in any format reads back as itself, whether the format is named or found."""
+    expected: list[tuple[str, tuple[Any, ...]]] = []
+    for ask, reply, calls in numbered(turns):
+        expected.append(("user", (Text(ask),)))
+        made = ((ref, call, args) for ref, call, args, _ in calls)
+        expected.append(("assistant", (Text(reply), *made)))
+        if calls:
+            expected.append(("tool", tuple(ToolResult(ref, (Text(out),)) for ref, _, _, out in calls)))
+    data = WRITERS[name](turns)
+    for transcript in (load(data), load(data, format=name)):
+        assert transcript.oddities == ()
+        assert [
+            (
+                m.role,
+                tuple(
+                    (p.id, p.name, json.loads(p.arguments)) if isinstance(p, ToolCall) else p for p in m.parts
+                ),
+            )
+            for m in transcript.messages
+        ] == expected
+
+
+def test_importing_readers_is_light():
+    """Neither NumPy nor a single reader comes before something is read."""
+    code = (
+        "import sys, snapshot.transcripts as t\n"
+        "late = {'numpy', 'numba', 'freetype', 'difflib', 'snapshot.transcripts.atif'}\n"
+        "assert not late & set(sys.modules)\n"
+        "print(t.load(b'hi').format)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[1]
+    )
+    assert (run.stdout, run.stderr) == ("text\n", "")
