@@ -91,7 +91,7 @@ def test_nothing_is_lost(conversation, window):
 
 
 @given(conversations())
-@settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 def test_the_pages_say_what_the_archive_says(conversation):
     """Promise 2, on the images of the request itself."""
     compaction = shrink(conversation)
@@ -123,7 +123,7 @@ def test_it_shrinks_or_says_why(conversation, window, manual):
 
 
 @given(conversations(most=20), st.sampled_from([2000, 6000]))
-@settings(suppress_health_check=[HealthCheck.filter_too_much])
+@settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 def test_again_without_news_changes_nothing(conversation, window):
     """Promises 4 and 7: compacting the result once more, with its archive, is the same or a no-op."""
     first = shrink(conversation, window=window)
@@ -135,7 +135,7 @@ def test_again_without_news_changes_nothing(conversation, window):
 
 
 @given(conversations(most=8), conversations(most=6, orphans=False))
-@settings(max_examples=30, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 def test_growing_keeps_full_pages(before, more):
     """Promise 5: a later compaction continues the earlier one, page for page."""
     before = replace(before, messages=tuple(before.messages) * 3)
@@ -452,7 +452,7 @@ def test_an_archive_answers():
 
 
 @given(conversations(most=20), st.sampled_from(APIS))
-@settings(max_examples=30, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 def test_a_compacted_list_of_an_api_goes_on(conversation, api):
     """A harness that keeps the compacted request as its history can give it back, with the archive."""
     first = shrink(conversation, model=MODELS[api])
