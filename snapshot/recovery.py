@@ -6,16 +6,17 @@ Nothing is sent from here. What the error's figures say corrects the estimate, s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from snapshot.compaction.archive import Archive
+from snapshot.compaction.boundaries import repair
 from snapshot.compaction.conductor import Compaction, compact, transcript_of
-from snapshot.compaction.estimate import Estimator
+from snapshot.compaction.estimate import occupancy
 from snapshot.compaction.options import Options
 from snapshot.compaction.snapshots import body_bytes, image_parts
 from snapshot.errors import NotOverflow
-from snapshot.layout import reader_for
+from snapshot.layout import layout_for, reader_for
 from snapshot.messages import Message, Transcript
 from snapshot.overflow import Verdict, recognise
 
@@ -66,28 +67,54 @@ def recover(
         archive=archive,
         trigger="target",
         draft=draft,
-        options=_corrected(settings, verdict, conversation, model, draft),
+        options=_corrected(settings, verdict, _Sent.of(conversation, archive, draft), model),
     )
 
 
-def _corrected(
-    settings: Options, verdict: Verdict, conversation: Any, model: str, draft: Sequence[Message]
-) -> Options:
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """What the rejected request held.
+
+    Attributes:
+        messages: its messages, without the pages of `tiers`.
+        tiers: layout of each page that stood in place of other messages.
+        whole: the full history, from which the estimator takes its corrections.
+    """
+
+    messages: tuple[Message, ...]
+    tiers: tuple[str, ...]
+    whole: tuple[Message, ...]
+
+    @classmethod
+    def of(cls, conversation: Any, archive: Archive | None, draft: Sequence[Message]) -> _Sent:
+        transcript = transcript_of(conversation)
+        sent = (*transcript.messages, *draft)
+        if archive is None:
+            return cls(sent, (), sent)
+        full = archive.restore(transcript)
+        whole = (*full.messages, *draft)
+        if archive.light or full is not transcript:
+            return cls(sent, (), whole)
+        # The full history: what was sent of it is what the archive left, and its pages.
+        return cls((*whole[: archive.head], *whole[archive.boundary :]), archive.tiers, whole)
+
+
+def _corrected(settings: Options, verdict: Verdict, sent: _Sent, model: str) -> Options:
     """The settings with what the error says about limits and the size of the request."""
     limits = dict(settings.limits)
     reader = reader_for(model)
     if verdict.kind == "images":
         # Sides, bytes and patches are for pages to keep; the caller's own images are dropped like any.
-        sent = len(image_parts((*transcript_of(conversation).messages, *draft)))
+        images = len(image_parts(sent.messages)) + len(sent.tiers)
         stated = verdict.limit if verdict.unit == "images" else None
-        limits["images_per_request"] = min(stated or sent // 2, limits.get("images_per_request", sent))
+        limits["images_per_request"] = min(stated or images // 2, limits.get("images_per_request", images))
         return replace(settings, limits=limits)
     if verdict.kind == "bytes":
         stated = verdict.limit if verdict.unit == "bytes" else None
         known = stated or limits.get("request_bytes") or reader.limits.get("request_bytes", 0)
         # A body within the limit that is known was too large all the same: half of it is tried.
-        sent = body_bytes((*transcript_of(conversation).messages, *draft))
-        limits["request_bytes"] = int(known * _ROOM) if 0 < known < sent else sent // 2
+        size = body_bytes(sent.messages)
+        limits["request_bytes"] = int(known * _ROOM) if 0 < known < size else size // 2
         return replace(settings, limits=limits)
     window = settings.window or reader.window
     if verdict.unit == "tokens" and verdict.limit:
@@ -95,13 +122,17 @@ def _corrected(
     requested = verdict.prompt or (verdict.requested if verdict.unit == "tokens" else None)
     if requested is None and verdict.excess is not None and verdict.unit == "tokens":
         requested = window + verdict.excess
-    estimated = _estimate(conversation, model, draft)
-    scale = (requested or int(window * _AT_LEAST)) / estimated if estimated else 1.0
+    # Only text is estimated: what is sent beside the messages, and images, cost what they cost.
+    estimator = occupancy(repair(sent.whole)[0], reader, overhead=settings.overhead).estimator
+    images = sum(map(estimator.image, image_parts(sent.messages)))
+    pages = sum(layout_for(name=name).tokens for name in sent.tiers)
+    text = estimator.messages(sent.messages) - estimator.overhead - images
+    real = (requested or int(window * _AT_LEAST)) - estimator.overhead - images - pages
+    if images or pages:
+        # Most of such a request is no text, so the text alone cannot be blamed for the difference.
+        more = max(0, real - text)
+        return replace(settings, window=window, overhead=estimator.overhead + more)
+    scale = real / text if text > 0 else 1.0
     if requested is None:
         scale = max(scale, 1.0)
     return replace(settings, window=window, scale=min(max(scale, _LEAST), _MOST))
-
-
-def _estimate(conversation: Any, model: str, draft: Sequence[Message]) -> int:
-    """What the plain estimate makes of the rejected request."""
-    return Estimator(reader_for(model)).messages((*transcript_of(conversation).messages, *draft))

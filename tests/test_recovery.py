@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 import snapshot
-from snapshot.compaction import Archive
+from snapshot.compaction import Archive, compact
 from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.snapshots import image_parts
 from snapshot.errors import CannotFit, NotOverflow
 from snapshot.layout import reader_for
-from snapshot.messages import Image, Message, Text
+from snapshot.messages import Image, Message, Text, Usage
 from snapshot.recovery import recover
 from snapshot.requests import request
 from snapshot.requests.check import check
@@ -37,6 +37,29 @@ def test_the_errors_figures_correct_the_estimate():
         assert done.report.after <= done.report.safe <= window
         assert done.report.before == pytest.approx(real, rel=0.05)
         assert check(done.request("anthropic"), "anthropic") == []
+
+
+def test_usage_and_pages_are_no_reason_to_correct_twice():
+    """The figures of the error are those of the request as it was sent, overhead and pages included."""
+    transcript = long_conversation(200)
+    plain = Estimator(reader_for(MODEL)).messages(transcript.messages)
+    messages = list(transcript.messages)
+    for at, factor in ((4, 1.0), (len(messages) - 5, 1.3)):
+        before = Estimator(reader_for(MODEL)).messages(messages[:at])
+        messages[at] = replace(messages[at], usage=Usage(1000 + round(before * factor), 10))
+    counted = replace(transcript, messages=tuple(messages))
+    first = compact(counted, model=MODEL, window=60_000, trigger="manual")
+    assert first.archive is not None
+    assert first.archive.pages
+    error = f"prompt is too long: {plain * 2} tokens > {plain} maximum"
+    assert recover(counted, error, model=MODEL).report.before == pytest.approx(plain * 2, rel=0.05)
+    again = round(first.report.after * 1.2)
+    error = f"prompt is too long: {again} tokens > {again * 9 // 10} maximum"
+    for sent in (counted, first.transcript):
+        done = recover(sent, error, model=MODEL, archive=first.archive)
+        assert done.report.after <= done.report.safe
+        if sent is first.transcript:
+            assert done.report.before == pytest.approx(again, rel=0.05)
 
 
 def test_without_figures_the_window_was_exceeded():

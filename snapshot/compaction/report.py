@@ -83,8 +83,11 @@ class Report:
                 f"pages      {self.pages}{dense}, {self.page_tokens:,} tokens; {self.images} images in all"
             )
             lines.append(f"facts      {self.facts} as text, {self.facts_left_out} left out for want of room")
+        if self.left_out:
+            lines.append(
+                f"left out   {self.left_out:,} characters of the oldest middle; the archive has them"
+            )
         for label, count in (
-            ("left out", self.left_out),
             ("orphans", self.orphans),
             ("unanswered", self.unanswered),
         ):
