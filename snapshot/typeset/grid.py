@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.source import Source
+from snapshot.typeset.bidi import turned
 from snapshot.typeset.fold import Folded, fold, may_fold
 from snapshot.typeset.pagetext import Coverage, PageText, encode
-from snapshot.typeset.splice import Offsets, Splice, widened
+from snapshot.typeset.splice import Offsets, Splice, ranges, widened
 
-__all__ = ["Glyphs", "Grid", "pads_before", "set_pages"]
+__all__ = ["Glyphs", "Grid", "pads_before", "set_pages", "stretches", "with_parts"]
 
 # Characters that are set at a time: bounds memory, and keeps the arrays in the processor's cache.
 _STRETCH = 1 << 16
@@ -31,7 +32,12 @@ class Glyphs(Coverage, Protocol):
 
     @property
     def glyphs(self) -> NDArray[np.int32]:
-        """Glyph number of each code point; of a wide one its left half, the right half is the next."""
+        """Glyph number of each code point and unit; of a wide one its first part, the others are the next."""
+        ...
+
+    @property
+    def directions(self) -> NDArray[np.uint8] | None:
+        """The class of each glyph for `bidi`; None where none goes right to left."""
         ...
 
     @property
@@ -78,7 +84,7 @@ def set_pages(source: Source, glyphs: Glyphs, columns: int, rows: int) -> Iterat
             if held == capacity:
                 # A full page waits for its end, which is the next one's start.
                 stop = stretch.origin(at)
-                yield Grid(page.reshape(rows, columns), start, stop)
+                yield Grid(turned(page.reshape(rows, columns), glyphs), start, stop)
                 page, held, start = np.empty(capacity, np.int32), 0, stop
             taken = min(capacity - held, stretch.cells.size - at)
             page[held : held + taken] = stretch.cells[at : at + taken]
@@ -88,7 +94,7 @@ def set_pages(source: Source, glyphs: Glyphs, columns: int, rows: int) -> Iterat
         page[held] = glyphs.end
         rows = held // columns + 1
         page[held + 1 : rows * columns] = glyphs.blank
-    yield Grid(page[: rows * columns].reshape(rows, columns), start, len(source.text))
+    yield Grid(turned(page[: rows * columns].reshape(rows, columns), glyphs), start, len(source.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +118,7 @@ def _stretches_set(source: Source, glyphs: Glyphs, columns: int) -> Iterator[_St
     """The stretches of a source, one after the other, set into rows of cells."""
     marks = np.array(source.marks, np.int64)
     column = 0
-    for begin, end in _stretches(source.text):
+    for begin, end in stretches(source.text):
         folded = fold(source.text[begin:end])
         low, high = np.searchsorted(marks, (begin, end))
         genuine = folded.folded_offsets(marks[low:high] - begin)
@@ -121,14 +127,11 @@ def _stretches_set(source: Source, glyphs: Glyphs, columns: int) -> Iterator[_St
         joined = page_text.joined
         splices = []
         beyond = np.flatnonzero(page_text.codes > _LAST_ASCII)
-        wide = beyond[glyphs.cells[page_text.codes[beyond]] == 2]
+        wide = beyond[glyphs.cells[page_text.codes[beyond]] > 1]
         if wide.size:
-            halves = Splice(wide + 1, 0, 1)
-            right = halves.forward(wide) + 1
-            cells = widened(cells, wide + 1, np.ones(wide.size, np.int64))
-            cells[right] = cells[right - 1] + 1
-            joined = np.concatenate((halves.forward(joined), right))
-            splices.append(halves)
+            cells, parts, rest = with_parts(cells, wide, glyphs.cells[page_text.codes[wide]])
+            joined = np.concatenate((parts.forward(joined), rest))
+            splices.append(parts)
         if joined.size:
             units, sizes = _units(joined, cells.size)
             where, pads = pads_before(units, sizes, column, columns)
@@ -137,6 +140,26 @@ def _stretches_set(source: Source, glyphs: Glyphs, columns: int) -> Iterator[_St
                 splices.append(Splice(where, 0, pads))
         column = (column + cells.size) % columns
         yield _Stretch(begin, cells, folded, page_text, tuple(splices))
+
+
+def with_parts(
+    cells: NDArray[np.int32], wide: Offsets, sizes: NDArray[np.uint8]
+) -> tuple[NDArray[np.int32], Splice, Offsets]:
+    """The cells with all parts of the glyphs at `wide`, how they were made so, and where the further parts are.
+
+    Args:
+        cells: glyph numbers, one for each code.
+        wide: offsets of glyphs of several cells.
+        sizes: cells of each of them.
+    """
+    more = sizes.astype(np.int64) - 1
+    splice = Splice(wide + 1, 0, more)
+    cells = widened(cells, wide + 1, more)
+    first = splice.forward(wide)
+    rest = ranges(first + 1, more)
+    first = np.repeat(first, more)
+    cells[rest] = cells[first] + (rest - first)
+    return cells, splice, rest
 
 
 def _units(joined: Offsets, size: int) -> tuple[Offsets, Offsets]:
@@ -174,7 +197,7 @@ def pads_before(units: Offsets, sizes: Offsets, column: int, columns: int) -> tu
     return np.array(where, np.int64), np.array(pads, np.int64)
 
 
-def _stretches(text: str) -> Iterator[tuple[int, int]]:
+def stretches(text: str) -> Iterator[tuple[int, int]]:
     """Spans of about `_STRETCH` characters that can be folded and encoded apart.
 
     They end behind a newline, which no fold goes over, or else between two ASCII characters with ink, where
