@@ -46,7 +46,9 @@ def glyph_of(face: Face, unit: Unit) -> tuple[Face | None, NDArray[np.uint8] | N
     or where it does not fit its cells.
     """
     text = unit.text
-    if len(text) == 1:
+    if len(text) == 1 and unicodedata.category(text) == "Mc":
+        faces = tuple(helper for helper in face.fallback if helper.shaped)
+    elif len(text) == 1:
         faces = face.fallback if has_shape(text) else ()
     elif not can_shape() or not _is_visible(text):
         faces = ()

@@ -27,7 +27,7 @@ MOST_CELLS = 4
 _JOINER = "\u200d"
 # Pixels per em by which a cluster too tall for its cell may be set smaller than the rest, and pixels that it
 # may be moved up or down for.
-_MOST_SMALLER = 3
+_MOST_SMALLER = 4
 _MOST_MOVED = 2
 # Letters are set narrower rather than over one more cell, down to this share of their width; where they
 # join, they are also set wider, since what joins has no gaps.
@@ -114,6 +114,9 @@ class Shaper:
         after = _JOINER if form & AFTER else ""
         buffer.add_str(before + text + after, len(before), len(text))
         buffer.guess_segment_properties()
+        if len(text) == 1:
+            # A vowel sign that is a cluster by itself: without a circle that says where its letter would be.
+            buffer.flags |= self._hb.BufferFlags.DO_NOT_INSERT_DOTTED_CIRCLE
         self._shaped.scale = (size[0] * 64, size[1] * 64)
         self._hb.shape(self._shaped, buffer)
         placed, pen = [], 0
