@@ -306,7 +306,7 @@ def _manifest(
             "face_sha256": atlas.face.digest,
             "helpers": [helper.name for helper in atlas.face.fallback],
             "glyphs": " ".join(map(str, atlas.extra)),
-            "font": str(face.path) if face.name != layout.face else None,
+            "font": None if setting.font is None else str(setting.font),
             "detail": layout.reader.detail or None,
         },
         "source": {

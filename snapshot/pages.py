@@ -88,6 +88,7 @@ class Setting:
 
     def __init__(self, layout: Layout, *, font: str | Path | None = None) -> None:
         self.layout = layout
+        self.font = None if font is None else Path(font)
         face = load_face(layout.face)
         self.face: Face = face if font is None else user_face(font, face)
 

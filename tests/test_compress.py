@@ -170,7 +170,7 @@ def test_rendering_a_small_text_loads_nothing_heavy():
     code = (
         "import sys, snapshot\n"
         "list(snapshot.render('text\\n' * 20000, model='claude-opus-4-8'))\n"
-        "print([name for name in ('numba', 'PIL', 'isal') if name in sys.modules])\n"
+        "print([name for name in ('numba', 'PIL', 'isal', 'uharfbuzz') if name in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -34,7 +34,11 @@ def add(commands: Commands) -> None:
         "-o", "--output", metavar="DIR", type=Path, help="folder of the pages (SESSION.pages)"
     )
     parser.add_argument("--layout", metavar="NAME", help="a layout in place of the model's own, see layouts")
-    parser.add_argument("--font", metavar="FILE", help="a font file to use before the layout's own face")
+    parser.add_argument(
+        "--font",
+        metavar="FILE",
+        help="a font file to use before the layout's own face, or beside it for another script",
+    )
     parser.add_argument("--format", metavar="NAME", help="insist on a transcript format")
     parser.add_argument("--no-reasoning", action="store_true", help="leave out what the model thought")
     parser.add_argument("--threads", metavar="N", type=positive, help="pages made at once (all processors)")

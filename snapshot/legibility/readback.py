@@ -131,7 +131,7 @@ class PageReader:
         return glyphs
 
     def _read_wide(self, cells: NDArray[np.uint8], glyphs: NDArray[np.int64], columns: int) -> None:
-        """Number the cells that are no narrow glyphs, and so parts of wide ones, which stand whole in a row."""
+        """Number the cells that are no narrow glyphs, and so parts of wide ones, which are whole in a row."""
         end = 0
         for at in np.flatnonzero(glyphs < 0).tolist():
             if at < end:
@@ -142,6 +142,7 @@ class PageReader:
                     end = at + size
                     glyphs[at:end] = range(glyph, glyph + size)
                     break
+
 
 class _Templates:
     """Glyphs to be found by their pixels: by fingerprint first, then compared pixel by pixel.

@@ -210,7 +210,9 @@ def _marked(glyph: NDArray[np.uint8], taken: Callable[[bytes], bool]) -> NDArray
 
 def _is_respelled(text: str) -> bool:
     """Whether a cluster may look like a shorter one: it is decomposed, or has an invisible joiner."""
-    return len(text) > 1 and (unicodedata.normalize("NFC", text) != text or bool({"\u200c", "\u200d"} & {*text}))
+    return len(text) > 1 and (
+        unicodedata.normalize("NFC", text) != text or bool({"\u200c", "\u200d"} & {*text})
+    )
 
 
 def _priority(code: int) -> tuple[bool, bool, bool, int]:

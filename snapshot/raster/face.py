@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from snapshot.errors import FontError
 from snapshot.resources import locate
 
-__all__ = ["Face", "OpenFace", "can_shape", "cell_of", "load_face", "user_face"]
+__all__ = ["Face", "OpenFace", "can_shape", "cell_of", "load_face", "load_flags", "user_face"]
 
 _HINTINGS = ("light", "normal", "none", "mono")
 _KEYS = {
@@ -31,6 +31,9 @@ _KEYS = {
     "baseline", "levels", "drawn", "fallback", "scripts", "shaped", "joins", "members",
 }  # fmt: skip
 
+_LATIN_LETTERS = range(ord("a"), ord("z") + 1)
+# Size of a helping font of the user's, in cell heights: room for marks above and below.
+_HELPER_SIZE = 0.75
 # Pixels per em by which a glyph too large for its cell may be set smaller than the rest.
 _MOST_SMALLER = 3
 
@@ -115,7 +118,7 @@ def can_shape() -> bool:
 
 
 def _members(name: str, table: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The faces of a face file with their names: itself, or its members, which have its keys and their own."""
+    """The faces of a face file with their names: itself, or its members, with its keys and their own."""
     members = table.pop("members", None)
     if members is None:
         yield name, table
@@ -131,7 +134,10 @@ def cell_of(name: str) -> tuple[int, int]:
 
 
 def user_face(path: str | Path, like: Face) -> Face:
-    """The font file `path` at the largest size that fits the cell of `like`, which helps out behind it.
+    """The face `like` with a font file of the user's.
+
+    A font with Latin letters is set at the largest size that fits the cell, and `like` helps out behind it.
+    One without them helps out itself, before the other helpers.
 
     Raises:
         FontError: the file is no font that FreeType opens, or no size of it fits.
@@ -151,7 +157,22 @@ def user_face(path: str | Path, like: Face) -> Face:
         fallback=like.fallback,
         missing=like.missing,
     )
-    size, baseline = OpenFace(face).fit()
+    opened = OpenFace(face)
+    if not any(opened.index(code) for code in _LATIN_LETTERS):
+        size = round(_HELPER_SIZE * like.cell[1])
+        helper = Face(
+            path.name,
+            path,
+            (),
+            (size, size),
+            "light",
+            like.cell,
+            like.baseline,
+            like.levels,
+            shaped=can_shape(),
+        )
+        return replace(like, fallback=(helper, *like.fallback))
+    size, baseline = opened.fit()
     return replace(face, pixel_size=size, baseline=baseline)
 
 
@@ -207,6 +228,17 @@ def _fitted(name: str, table: dict[str, Any], *, cell: tuple[int, int], levels: 
     )
 
 
+def load_flags(freetype: Any, hinting: str) -> int:
+    """FreeType's flags for glyphs that are rendered with a hinting of face files."""
+    targets = {
+        "light": freetype.FT_LOAD_TARGET_LIGHT,
+        "normal": freetype.FT_LOAD_TARGET_NORMAL,
+        "none": freetype.FT_LOAD_TARGET_NORMAL | freetype.FT_LOAD_NO_HINTING,
+        "mono": freetype.FT_LOAD_TARGET_MONO,
+    }
+    return freetype.FT_LOAD_RENDER | targets[hinting]
+
+
 class OpenFace:
     """A face opened in FreeType, which gives its glyphs as ink levels in cells."""
 
@@ -226,13 +258,7 @@ class OpenFace:
         else:
             self._font.select_size(self._strike())
         constants: Any = freetype  # they are made at import, where no type checker sees them
-        targets = {
-            "light": constants.FT_LOAD_TARGET_LIGHT,
-            "normal": constants.FT_LOAD_TARGET_NORMAL,
-            "none": constants.FT_LOAD_TARGET_NORMAL | constants.FT_LOAD_NO_HINTING,
-            "mono": constants.FT_LOAD_TARGET_MONO,
-        }
-        self._flags = constants.FT_LOAD_RENDER | targets[face.hinting]
+        self._flags = load_flags(constants, face.hinting)
         self._mono_mode = constants.FT_PIXEL_MODE_MONO
 
     @cached_property

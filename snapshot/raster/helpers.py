@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,13 +24,6 @@ _SHAPELESS = {"Cc", "Cf", "Cs", "Co", "Mn", "Mc", "Me", "Zl", "Zp", "Zs"}
 _JOINERS = "\u200c\u200d"
 # Radicals and strokes that fonts draw as the letters they are like, without a decomposition that says so.
 _LIKE_LETTERS = (range(0x2E80, 0x2F00), range(0x31C0, 0x31F0))
-
-
-def has_shape(char: str) -> bool:
-    """Whether a character has a shape of its own."""
-    return unicodedata.category(char) not in _SHAPELESS
-
-
 # Marks without ink: what has one is not shown by its glyph.
 _INVISIBLE = (0x34F, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0000, 0xE1000))
 
@@ -42,28 +36,39 @@ def has_shape(char: str) -> bool:
 def glyph_of(face: Face, unit: Unit) -> tuple[Face | None, NDArray[np.uint8] | None]:
     """The glyph of a unit or character that a face lacks, and which of its helpers it is from.
 
-    The helper is None for a cluster that the face's own font has. The glyph is None where no font has all of it,
-    or where it does not fit its cells.
+    The helper is None for a cluster that the face's own font has. The glyph is None where no font has all of
+    it, or where it does not fit its cells.
     """
-    text = unit.text
-    if len(text) == 1 and unicodedata.category(text) == "Mc":
-        faces = tuple(helper for helper in face.fallback if helper.shaped)
-    elif len(text) == 1:
-        faces = face.fallback if has_shape(text) else ()
-    elif not can_shape() or not _is_visible(text):
-        faces = ()
-    else:
-        faces = (face, *face.fallback)
-    for candidate in faces:
-        if all(_opened(_alone(candidate)).index(ord(char)) for char in text if char not in _JOINERS):
-            return candidate if candidate is not face else None, _drawn(_alone(candidate), unit)
+    composed = unicodedata.normalize("NFC", unit.text)
+    if len(unit.text) > len(composed) == 1 and not unit.form:
+        helper, glyph = glyph_of(face, Unit(composed))
+        if glyph is not None:
+            return helper, glyph
+    for candidate in _asked(face, unit.text):
+        alone = replace(candidate, behind=None, fallback=(), missing=())
+        if all(_opened(alone).index(ord(char)) for char in unit.text if char not in _JOINERS):
+            return None if candidate is face else candidate, _drawn(alone, unit)
     return None, None
+
+
+def _asked(face: Face, text: str) -> tuple[Face, ...]:
+    """The faces that may draw a character or cluster, in their order."""
+    shaping = tuple(helper for helper in face.fallback if helper.shaped)
+    if len(text) == 1:
+        # A vowel sign is drawn as such where its script is known.
+        return face.fallback if has_shape(text) else shaping if unicodedata.category(text) == "Mc" else ()
+    if not can_shape() or not _is_visible(text):
+        return ()
+    # Stacks of marks take a font that was made for them.
+    return (face, *face.fallback) if len(text) == 2 else shaping
 
 
 def _is_visible(cluster: str) -> bool:
     """Whether all characters of a cluster show, if only in how letters join."""
     if any(ord(char) in _INVISIBLE for char in cluster):
         return False
+    if any(one == other and unicodedata.category(one) == "Mn" for one, other in pairwise(cluster)):
+        return False  # the font may put both in one place
     hidden = [char for char in cluster if unicodedata.category(char)[0] in "CZ"]
     return not hidden or (_is_letter_of_joining_script(cluster[0]) and {*hidden} <= {*_JOINERS})
 
@@ -90,10 +95,6 @@ def _repeats(opened: OpenFace, char: str) -> bool:
     if not any(ord(char) in like for like in _LIKE_LETTERS):
         return False
     return any(also == index and code != ord(char) for code, also in opened.characters.items())
-
-
-def _alone(face: Face) -> Face:
-    return replace(face, behind=None, fallback=(), missing=())
 
 
 @lru_cache(maxsize=64)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.errors import FontError
-from snapshot.raster.face import Face
+from snapshot.raster.face import Face, load_flags
 from snapshot.typeset.joining import AFTER, BEFORE
 
 __all__ = ["MOST_CELLS", "Shaper"]
@@ -36,9 +36,9 @@ _WIDEST = 1.35
 
 
 class _Placed(NamedTuple):
-    """A glyph of the font and where its origin stands, in 64ths of a pixel."""
+    """A glyph of the font, by its index, and where its origin stands, in 64ths of a pixel."""
 
-    index: int
+    glyph: int
     x: int
     y: int
 
@@ -64,25 +64,19 @@ class Shaper:
         import uharfbuzz
 
         self._face = face
+        # Both have what is made at import, where no type checker sees it.
         self._hb: Any = uharfbuzz
+        self._freetype: Any = freetype
         try:
             self._font = freetype.Face(str(face.path))
-            shaped = uharfbuzz.Face(uharfbuzz.Blob.from_file_path(str(face.path)))
+            shaped = self._hb.Face(self._hb.Blob.from_file_path(str(face.path)))
         except (freetype.FT_Exception, OSError, self._hb.HarfBuzzError) as error:
             raise FontError(f"{face.path}: not a font that can be opened ({error})") from error
-        self._shaped: Any = uharfbuzz.Font(shaped)
+        self._shaped: Any = self._hb.Font(shaped)
         if face.axes:
             self._font.set_var_design_coords(face.axes)
             self._shaped.set_var_coords_design(list(face.axes))
-        constants: Any = freetype
-        hinting = {
-            "light": constants.FT_LOAD_TARGET_LIGHT,
-            "normal": constants.FT_LOAD_TARGET_NORMAL,
-            "none": constants.FT_LOAD_TARGET_NORMAL | constants.FT_LOAD_NO_HINTING,
-            "mono": constants.FT_LOAD_TARGET_MONO,
-        }
-        self._freetype = constants
-        self._flags = constants.FT_LOAD_RENDER | hinting[face.hinting]
+        self._flags = load_flags(self._freetype, face.hinting)
 
     def glyph(self, text: str, form: int = 0) -> NDArray[np.uint8] | None:
         """Ink levels of a cluster, shape (cell height, cells · cell width).
@@ -144,16 +138,16 @@ class Shaper:
             return None
         return _Fitting(cells, scale, (cells * width - advance * scale) / 2)
 
-    def _drawn(self, placed: list[_Placed], size: tuple[int, int], fitting: _Fitting) -> NDArray[np.uint8]:
+    def _drawn(self, glyphs: list[_Placed], size: tuple[int, int], fitting: _Fitting) -> NDArray[np.uint8]:
         """Coverage 0 to 255 of the glyphs over their cells, with a cell's margin on every side."""
         width, height = self._face.cell
         canvas = np.zeros((3 * height, (fitting.cells + 2) * width), np.uint8)
         self._font.set_pixel_sizes(*size)
         matrix = self._freetype.Matrix(int(fitting.scale * 0x10000), 0, 0, 0x10000)
-        for glyph in placed:
-            x = round(glyph.x * fitting.scale + fitting.left * 64)
-            self._font.set_transform(matrix, self._freetype.Vector(x, glyph.y))
-            self._font.load_glyph(glyph.index, self._flags)
+        for placed in glyphs:
+            x = round(placed.x * fitting.scale + fitting.left * 64)
+            self._font.set_transform(matrix, self._freetype.Vector(x, placed.y))
+            self._font.load_glyph(placed.glyph, self._flags)
             slot = self._font.glyph
             bitmap: Any = slot.bitmap._FT_Bitmap  # the ctypes struct: the wrapper copies pixel by pixel
             rows, columns, pitch = bitmap.rows, bitmap.width, abs(bitmap.pitch)

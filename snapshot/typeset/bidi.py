@@ -1,15 +1,16 @@
 """Right to left: runs of Hebrew and Arabic, turned about in their row.
 
-Text is set in the order in which it is read, so that rows and pages fill as all text does. Then, in each row by
-itself, what lies from the first to the last right-to-left letter of a stretch without other letters or marks is
-put in the opposite order: cluster by cluster, numbers as they were, brackets mirrored. A turned run has its
-first and last letter where it had them, so turning it again gives back the row: that is how pages are read.
+Text is set in the order in which it is read, so that rows and pages fill as all text does. Then, in each row
+by itself, what lies from the first to the last right-to-left letter of a stretch without other letters or
+marks is put in the opposite order: cluster by cluster, numbers as they were, brackets mirrored. A turned run
+ends with letters where it ended with letters, so turning it again gives back the row: that is how pages are
+read. (All of Unicode's bidirectional algorithm cannot be undone: it shows different texts alike.)
 """
 
 from __future__ import annotations
 
 import unicodedata
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,15 @@ _DIGITS = ((0x30, 0x39), (0x660, 0x669), (0x6F0, 0x6F9))
 _SEPARATORS = ".,:/-٫٬"
 _MIRRORED = ("()", "[]", "{}", "<>", "«»", "‹›")
 # Signs without a direction, of which page text's own marks are none.
-_NEUTRALS = ((0x20, 0x2F), (0x3A, 0x40), (0x5B, 0x60), (0x7B, 0x7E), (0xA0, 0xBF), (0x2010, 0x206F), (0x20A0, 0x2BFF))
+_NEUTRALS = (
+    (0x20, 0x2F),
+    (0x3A, 0x40),
+    (0x5B, 0x60),
+    (0x7B, 0x7E),
+    (0xA0, 0xBF),
+    (0x2010, 0x206F),
+    (0x20A0, 0x2BFF),
+)
 _OWN = np.array([ord(mark) for mark in marks.PAGE_MARKS], np.int64)
 
 
@@ -75,7 +84,7 @@ def _within(codes: NDArray[np.int32], ranges: tuple[tuple[int, int], ...]) -> ND
     return within
 
 
-def turned(cells: NDArray[np.int32], glyphs: _Glyphs) -> NDArray[np.int32]:
+def turned(cells: NDArray[Any], glyphs: _Glyphs) -> NDArray[Any]:
     """The rows with their right-to-left runs turned about: from reading order to what is seen, and back.
 
     Args:

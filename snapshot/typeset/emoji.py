@@ -109,11 +109,13 @@ def emoji_of(name: str) -> str:
     try:
         return _JOINER.join(_part(part) for part in name.split("+"))
     except (KeyError, IndexError) as error:
-        raise PageError(f"no emoji is called {name!r} here: read the page with the version that made it") from error
+        raise PageError(
+            f"no emoji is called {name!r} here: read the page with the version that made it"
+        ) from error
 
 
 def _part(name: str) -> str:
     emoji = _names().emoji
     if name[-1].isdigit():
-        return emoji[name[:-2]][0] + _TONES[int(name[-1]) - 1]
+        return emoji[name[:-2]][0] + dict(zip("12345", _TONES, strict=True))[name[-1]]
     return emoji[name]

@@ -145,7 +145,7 @@ def _stretches_set(source: Source, glyphs: Glyphs, columns: int) -> Iterator[_St
 def with_parts(
     cells: NDArray[np.int32], wide: Offsets, sizes: NDArray[np.uint8]
 ) -> tuple[NDArray[np.int32], Splice, Offsets]:
-    """The cells with all parts of the glyphs at `wide`, how they were made so, and where the further parts are.
+    """The cells with all parts of the glyphs at `wide`, how it was done, and where the further parts are.
 
     Args:
         cells: glyph numbers, one for each code.

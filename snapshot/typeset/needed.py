@@ -22,7 +22,7 @@ _NO_LETTERS = frozenset(marks.PAGE_MARKS + marks.PAD + marks.END + " \t\n")
 
 
 def needed(text: str, coverage: Coverage) -> tuple[Unit, ...]:
-    """The units and characters of a text that the font does not cover, in the order in which they first occur.
+    """The units and characters of a text that the font does not cover, in order of their first occurrence.
 
     So what a text needs begins with what the start of it needs. Emoji, which have names, are not among it.
 

@@ -25,7 +25,16 @@ from snapshot.typeset.emoji import emoji_of, name_of, starts_emoji
 from snapshot.typeset.splice import Offsets, Splice, ranges, widened
 from snapshot.typeset.units import Unit, clusters_of, numbered, spelled
 
-__all__ = ["Coverage", "PageText", "census", "code_points", "decode", "encode", "from_code_points", "uncovered_codes"]
+__all__ = [
+    "Coverage",
+    "PageText",
+    "census",
+    "code_points",
+    "decode",
+    "encode",
+    "from_code_points",
+    "uncovered_codes",
+]
 
 _BLANK, _LINE, _TAB, _DEL = 32, 10, 9, 127
 # What newlines and tabs are printed as; folded text has no other controls.
@@ -125,12 +134,17 @@ def encode(
     source = code_points(text)
     controls, special = _unprintable(source)
     clings = continuations(text, source, special) if special.size else None
-    united = _united(text, source, special, clings, coverage, widest) if special.size else None
+    united = (
+        _united(text, source, special, clings, coverage=coverage, widest=widest) if special.size else None
+    )
     if united is None:
-        return _marked(source, controls, special, clings, coverage, genuine, widest)
+        return _marked(source, controls, special, clings, coverage=coverage, genuine=genuine, widest=widest)
     genuine = united.emoji if genuine is None else np.append(united.splice.forward(genuine), united.emoji)
     codes = united.codes
-    marked = _marked(codes, *_unprintable(codes), united.clings, coverage, genuine, widest)
+    controls, special = _unprintable(codes)
+    marked = _marked(
+        codes, controls, special, united.clings, coverage=coverage, genuine=genuine, widest=widest
+    )
     return _named(marked, united, coverage)
 
 
@@ -140,7 +154,7 @@ def uncovered_codes(text: str, coverage: Coverage) -> NDArray[np.uint32]:
     _, special = _unprintable(source)
     if special.size:
         clings = continuations(text, source, special)
-        united = _united(text, source, special, clings, coverage, _WIDEST_NAME)
+        united = _united(text, source, special, clings, coverage=coverage, widest=_WIDEST_NAME)
         source = source if united is None else united.codes
     return source[coverage.cells[source] == 0]
 
@@ -158,6 +172,7 @@ def _marked(
     controls: Offsets,
     special: Offsets,
     clings: NDArray[np.bool_] | None,
+    *,
     coverage: Coverage,
     genuine: Offsets | None,
     widest: int,
@@ -225,6 +240,7 @@ def _united(
     source: NDArray[np.uint32],
     special: Offsets,
     clings: NDArray[np.bool_] | None,
+    *,
     coverage: Coverage,
     widest: int,
 ) -> _United | None:

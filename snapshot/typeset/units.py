@@ -1,8 +1,8 @@
 """Units: what has one glyph though it is not one character in its one shape.
 
-A unit is a grapheme cluster (a letter with its marks, a syllable of Devanagari) or an Arabic letter in the form
-that it takes beside its neighbours. Fonts draw units, so an atlas says which it has; in page text as code
-points a unit is one number above all of Unicode's, and in page text as a string it is its characters.
+A unit is a grapheme cluster (a letter with its marks, a syllable of Devanagari) or an Arabic letter in the
+form that it takes beside its neighbours. Fonts draw units, so an atlas says which it has. In page text as code
+points a unit is one number above all of Unicode's; in page text as a string it is its characters.
 """
 
 from __future__ import annotations
@@ -42,10 +42,8 @@ class Unit(NamedTuple):
         return cls(text)
 
 
-def clusters_of(
-    codes: NDArray[np.uint32], special: Offsets, clings: NDArray[np.bool_] | None
-) -> Clusters:
-    """The clusters of a text that may be units: those of several characters, and Arabic letters in their form.
+def clusters_of(codes: NDArray[np.uint32], special: Offsets, clings: NDArray[np.bool_] | None) -> Clusters:
+    """The clusters of a text that may be units: of several characters, or Arabic letters in their form.
 
     Args:
         codes: the text.
