@@ -13,7 +13,7 @@ import importlib.util
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -119,11 +119,9 @@ def can_shape() -> bool:
 
 def _members(name: str, table: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The faces of a face file with their names: itself, or its members, with its keys and their own."""
-    members = table.pop("members", None)
-    if members is None:
+    if "members" not in table:
         yield name, table
-        return
-    for member in members:
+    for member in table.get("members", ()):
         yield f"{name}/{member['scripts'][0].lower()}", {**table, **member}
 
 
@@ -176,6 +174,7 @@ def user_face(path: str | Path, like: Face) -> Face:
     return replace(face, pixel_size=size, baseline=baseline)
 
 
+@lru_cache(maxsize=32)
 def _read(name: str) -> dict[str, Any]:
     folder = locate("fonts")
     try:
@@ -197,13 +196,20 @@ def _font_file(name: str, table: dict[str, Any]) -> Path | None:
     if "path" in table:
         path = Path(table["path"])
         return path if path.exists() else None
-    spec = importlib.util.find_spec(table["package"])
-    if spec is None or not spec.submodule_search_locations:
+    folder = _package_folder(table["package"])
+    if folder is None:
         return None
-    path = Path(spec.submodule_search_locations[0]) / table["file"]
+    path = folder / table["file"]
     if not path.exists():
         raise FontError(f"fonts/{name}.toml: package {table['package']} has no {table['file']}")
     return path
+
+
+@lru_cache(maxsize=32)
+def _package_folder(package: str) -> Path | None:
+    """The folder of an installed package, which is not imported."""
+    spec = importlib.util.find_spec(package)
+    return Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None
 
 
 def _fitted(name: str, table: dict[str, Any], *, cell: tuple[int, int], levels: int) -> Face:

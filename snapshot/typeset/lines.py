@@ -69,7 +69,7 @@ class _Setter:
         self._glyphs = glyphs
         self._width = width
         self._genuine = genuine
-        self._printed: dict[Unit, tuple[_Printed, ...]] = {}
+        self._printed: dict[str | Unit, tuple[_Printed, ...]] = {}
 
     def line(self, text: str, first: int, *, ends: bool) -> Iterator[tuple[NDArray[np.int32], int]]:
         """The slots of a line that begins at the folded offset `first`, and the offset that each begins at.
@@ -101,25 +101,27 @@ class _Setter:
         units: list[_Printed] = []
         offsets: list[int] = []
         at = first
-        for cluster in map(Unit, body) if body.isascii() else divided(body):
-            printed = (self._one(cluster.text),) if at in self._genuine else self._page_text(cluster)
+        for cluster in body if body.isascii() else divided(body):
+            text_of = cluster if isinstance(cluster, str) else cluster.text
+            printed = (self._one(text_of),) if at in self._genuine else self._page_text(cluster)
             units += printed
             offsets += [at] * len(printed)
-            at += len(cluster.text)
+            at += len(text_of)
         if len(text) > len(body):
             units.append(self._one(str(len(text) - len(body)).translate(_NUMBER)))
             offsets.append(at)
         return units, offsets
 
-    def _page_text(self, cluster: Unit) -> tuple[_Printed, ...]:
+    def _page_text(self, cluster: str | Unit) -> tuple[_Printed, ...]:
         """A cluster as it is printed: one unit, or several where it is too wide for a slot."""
         found = self._printed.get(cluster)
         if found is None:
-            number = self._glyphs.units.get(cluster)
+            number = None if isinstance(cluster, str) else self._glyphs.units.get(cluster)
             if number is not None:
                 found = (_Printed((number,), int(self._glyphs.cells[number])),)
             else:
-                codes = encode(cluster.text, self._glyphs, widest=self._width - 1).codes
+                text = cluster if isinstance(cluster, str) else cluster.text
+                codes = encode(text, self._glyphs, widest=self._width - 1).codes
                 whole = _Printed(tuple(codes.tolist()), int(self._glyphs.cells[codes].sum()))
                 if whole.cells < self._width:
                     found = (whole,)

@@ -1,8 +1,8 @@
 """Units: what has one glyph though it is not one character in its one shape.
 
 A unit is a grapheme cluster (a letter with its marks, a syllable of Devanagari) or an Arabic letter in the
-form that it takes beside its neighbours. Fonts draw units, so an atlas says which it has. In page text as code
-points a unit is one number above all of Unicode's; in page text as a string it is its characters.
+form that it takes beside its neighbours. Fonts draw units, so an atlas says which it has. In page text as
+code points a unit is one number above all of Unicode's; in page text as a string it is its characters.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ FIRST_UNIT = 0x110000
 """Number of the first unit of an atlas in page text; the next ones follow."""
 
 _ARABIC = range(0x600, 0x780)
+_NONE = np.zeros(0, np.int64)
+_NO_CLUSTERS = Clusters(_NONE, _NONE, _NONE)
 
 
 class Unit(NamedTuple):
@@ -51,6 +53,8 @@ def clusters_of(codes: NDArray[np.uint32], special: Offsets, clings: NDArray[np.
         clings: which characters continue a cluster, if any does.
     """
     arabic = special[(codes[special] - np.uint32(_ARABIC.start)) < len(_ARABIC)]
+    if clings is None and not arabic.size:
+        return _NO_CLUSTERS
     if clings is None:
         starts, lengths = arabic, np.ones(arabic.size, np.int64)
     else:
@@ -76,18 +80,18 @@ def units_in(text: str, clusters: Clusters) -> Iterator[Unit]:
         yield Unit(text[start : start + length], form)
 
 
-def divided(text: str) -> Iterator[Unit]:
-    """All clusters of a text in their order, each as a unit."""
+def divided(text: str) -> Iterator[str | Unit]:
+    """The clusters of a text in their order: those that may be units, and single characters."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
     special = np.flatnonzero(codes > 127)
     clings = continuations(text, codes, special)
     clusters = clusters_of(codes, special, clings)
     end = 0
     for unit, start in zip(units_in(text, clusters), clusters.starts.tolist(), strict=True):
-        yield from map(Unit, text[end:start])
+        yield from text[end:start]
         yield unit
         end = start + len(unit.text)
-    yield from map(Unit, text[end:])
+    yield from text[end:]
 
 
 def numbered(text: str, clusters: Clusters, units: Mapping[Unit, int]) -> NDArray[np.uint32]:
