@@ -175,6 +175,14 @@ def test_letters_have_the_form_of_their_place():
         assert (ink[:, 0].any(), ink[:, -1].any()) == (left, right)
 
 
+def test_a_word_is_printed_in_its_forms():
+    atlas = atlas_of("سلام")
+    word = [Unit("س", AFTER), Unit("لا", BEFORE)]
+    printed = encode("سلام", atlas)
+    assert printed.codes.tolist() == [*(atlas.units[unit] for unit in word), ord("م")]
+    assert printed.text == "سلام"
+
+
 def test_farsi_yeh_is_told_from_arabic_yeh_by_a_dot():
     atlas = atlas_of("يا یا")
     one, other = (atlas.ink[atlas.glyphs[atlas.units[Unit(char, 2)]]] for char in "يی")

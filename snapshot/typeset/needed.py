@@ -48,10 +48,10 @@ def _in_stretch(text: str, coverage: Coverage) -> list[Unit]:
     codes = code_points(text)
     special = np.flatnonzero(codes > 127)
     clings = continuations(text, codes, special)
+    # Those inside clusters too: should a cluster not be drawn, its parts are printed one by one, and whether
+    # they have glyphs may not depend on what comes later.
     lacking = special[coverage.cells[codes[special]] == 0]
-    if clings is not None:
-        lacking = lacking[~clings[lacking]]
-    elif not lacking.size:
+    if clings is None and not lacking.size:
         return []
     clusters = clusters_of(codes, special, clings)
     different, first = np.unique(codes[lacking], return_index=True)

@@ -246,7 +246,7 @@ def _united(
 ) -> _United | None:
     """The text with its units and emoji as one code each; None where it has none."""
     lone = special[coverage.cells[source[special]] == 0]
-    if clings is None and not lone.size:
+    if clings is None and not lone.size and not coverage.units:
         return None
     clusters = clusters_of(source, special, clings)
     if clings is None:
