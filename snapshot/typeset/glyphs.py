@@ -1,0 +1,36 @@
+"""What setting has to know of a font."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snapshot.typeset.pagetext import Coverage
+
+__all__ = ["Glyphs"]
+
+
+class Glyphs(Coverage, Protocol):
+    """Which glyph prints which code point."""
+
+    @property
+    def glyphs(self) -> NDArray[np.int32]:
+        """Glyph number of each code point; of a wide one its left half, the right half is the next."""
+        ...
+
+    @property
+    def blank(self) -> int:
+        """Glyph number of a blank."""
+        ...
+
+    @property
+    def pad(self) -> int:
+        """Glyph number of the filling at a row's end."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """Glyph number of the mark behind the last character."""
+        ...
