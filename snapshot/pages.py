@@ -29,9 +29,9 @@ from snapshot.typeset.lines import set_lines
 
 __all__ = ["Page", "PageSpan", "Setting", "render"]
 
-# Characters from which the compiled kernel pays for its loading: that takes a quarter of a second in a
-# new process, with numba's cache warm, and each million characters then takes 0.02 s less, at any profile and
-# depth (the rows "raster" of `python -m benchmarks.speed`, and `python -X importtime`).
+# Characters from which the compiled kernels pay for their loading: that takes 0.3 s in a new process, with
+# numba's cache warm, and each million characters then takes 0.02 to 0.04 s less (the rows "raster" and
+# "typeset" of `python -m benchmarks.speed`, and `python -X importtime`).
 _LARGE = 12_000_000
 # Tasks that a long job is cut into for each thread, at the least, and pages that a task may be.
 _TASKS, _MOST_IN_TASK = 8, 4
