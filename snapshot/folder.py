@@ -24,13 +24,14 @@ from snapshot.errors import OutputError, PageError
 from snapshot.layout import layout_for
 from snapshot.legibility.readback import PageReader, ReadPage
 from snapshot.pages import Page, Setting
-from snapshot.raster.atlas import atlas_for
+from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.compress import compressor_for
 from snapshot.source import Elision, Source, strict_text
 from snapshot.tokens import text_tokens
 from snapshot.typeset.fold import fold
 from snapshot.typeset.marks import GUIDE, LINES_GUIDE
 from snapshot.typeset.uncovered import uncovered
+from snapshot.typeset.units import Unit
 
 __all__ = [
     "MANIFEST",
@@ -169,15 +170,10 @@ def open_pages(folder: Path, manifest: dict[str, Any]) -> Callable[[dict[str, An
             face=table["face"],
             text_columns=table["text_columns"],
         )
-        setting = Setting(layout, font=table["font"])
+        atlas = _atlas(folder, Setting(layout, font=table["font"]), table)
     except KeyError as error:
         raise PageError(f"{folder / MANIFEST}: layout has no {error}; render the pages again") from error
-    if setting.face.digest != table.get("face_sha256"):
-        raise PageError(
-            f"{folder}: set in another face than the {setting.face.name} that is here (another version of "
-            "its font, or other extras installed); render the pages again"
-        )
-    reader = PageReader(layout, atlas_for(setting.face, table.get("helpers")))
+    reader = PageReader(layout, atlas)
 
     def read(entry: dict[str, Any]) -> ReadPage:
         path = folder / Path(entry["file"]).name
@@ -189,6 +185,22 @@ def open_pages(folder: Path, manifest: dict[str, Any]) -> Callable[[dict[str, An
             raise PageError(f"{path.name}: {error}") from error
 
     return read
+
+
+def _atlas(folder: Path, setting: Setting, table: dict[str, Any]) -> Atlas:
+    """The glyphs that the pages of a manifest were set with."""
+    face, helpers = setting.face, table["helpers"]
+    used = tuple(helper for helper in face.fallback if helper.name in helpers)
+    if len(used) < len(helpers):
+        lacking = min({*helpers} - {helper.name for helper in used})
+        raise PageError(f"{folder}: set with the face {lacking}, which is not installed here")
+    atlas = atlas_for(replace(face, fallback=used), tuple(map(Unit.parse, table["glyphs"].split())))
+    if atlas.face.digest != table["face_sha256"]:
+        raise PageError(
+            f"{folder}: set in another face than the {face.name} that is here (another version of its font); "
+            "render the pages again"
+        )
+    return atlas
 
 
 def check(folder: Path, manifest: dict[str, Any]) -> list[Mismatch]:
@@ -291,8 +303,9 @@ def _manifest(
             "cell": list(layout.cell),
             "levels": face.levels,
             "face": layout.face,
-            "face_sha256": face.digest,
-            "helpers": len(atlas.face.fallback),
+            "face_sha256": atlas.face.digest,
+            "helpers": [helper.name for helper in atlas.face.fallback],
+            "glyphs": " ".join(map(str, atlas.extra)),
             "font": str(face.path) if face.name != layout.face else None,
             "detail": layout.reader.detail or None,
         },

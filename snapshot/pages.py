@@ -18,7 +18,7 @@ import numpy as np
 from snapshot.compiled import can_compile, is_loaded
 from snapshot.layout import Layout, layout_for
 from snapshot.messages import Transcript
-from snapshot.raster.atlas import Atlas, atlas_for, helpers_for
+from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.blit import Blitter
 from snapshot.raster.compress import compressor_for
 from snapshot.raster.face import Face, load_face, user_face
@@ -26,6 +26,7 @@ from snapshot.raster.png import encode_png
 from snapshot.source import Source, source_of
 from snapshot.typeset.grid import Grid, set_pages
 from snapshot.typeset.lines import set_lines
+from snapshot.typeset.needed import needed
 
 __all__ = ["Page", "PageSpan", "Setting", "render"]
 
@@ -95,7 +96,7 @@ class Setting:
 
     def atlas(self, source: Source) -> Atlas:
         """The glyphs that `source` needs."""
-        return atlas_for(self.face, helpers_for(self.face, source.text))
+        return atlas_for(self.face, needed(source.text, atlas_for(self.face)))
 
     def grids(self, source: Source, atlas: Atlas, *, compiled: bool = False) -> Iterator[Grid]:
         """The pages of `source` as glyph numbers: flowing, or in columns that keep lines."""

@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from snapshot.errors import PageError
 from snapshot.layout import Layout
 from snapshot.raster.atlas import Atlas
+from snapshot.typeset.bidi import turned
 from snapshot.typeset.lines import slots_of
 from snapshot.typeset.marks import NEWLINE
 from snapshot.typeset.pagetext import decode
+from snapshot.typeset.units import spelled
 
 __all__ = ["PageReader", "ReadPage"]
 
@@ -47,11 +49,15 @@ class PageReader:
         self._layout = layout
         self._atlas = atlas
         codes = atlas.codes
-        right = np.flatnonzero(codes < 0)
-        narrow = np.setdiff1d(np.arange(codes.size), np.concatenate((right, right - 1)))
+        first = np.flatnonzero(codes >= 0)
+        sizes = np.diff(first, append=codes.size)
         ink = atlas.ink.reshape(codes.size, -1)
-        self._narrow = _Templates(ink[narrow], narrow)
-        self._wide = _Templates(np.concatenate((ink[right - 1], ink[right]), axis=1), right - 1)
+        self._narrow = _Templates(ink[first[sizes == 1]], first[sizes == 1])
+        # No wide glyph begins with another, so that a row of their parts is read from the left.
+        wide = zip(first[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True)
+        self._wide = {ink[glyph : glyph + size].tobytes(): glyph for glyph, size in wide}
+        self._sizes = sorted({*sizes.tolist()} - {1})
+        self._units = {number: unit for unit, number in atlas.units.items()}
 
     def read(self, png: bytes) -> ReadPage:
         """Read one page.
@@ -61,22 +67,28 @@ class PageReader:
                 message names the first by row and column, from 1.
         """
         glyphs = self._glyphs(self._ink(png))
-        flat = self._line_cells(glyphs) if self._layout.text_columns else glyphs.reshape(-1)
+        flat = self._line_cells(glyphs) if self._layout.text_columns else self._flowing_cells(glyphs)
         ends = np.flatnonzero(flat == self._atlas.end)
         ended = ends.size > 0
         if ended:
             flat = flat[: ends[0]]
         codes = self._atlas.codes[flat[flat != self._atlas.pad]]
-        page_text = codes[codes >= 0].astype("<u4").tobytes().decode("utf-32-le")
+        codes = spelled(codes[codes >= 0].astype(np.uint32), self._units)
+        page_text = codes.astype("<u4").tobytes().decode("utf-32-le")
         text, marks = decode(page_text)
         return ReadPage(page_text, text, marks, ended)
+
+    def _flowing_cells(self, glyphs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The cells of a page of flowing text, in reading order."""
+        return turned(glyphs.reshape(-1, self._layout.columns), self._atlas).reshape(-1)
 
     def _line_cells(self, glyphs: NDArray[np.int64]) -> NDArray[np.int64]:
         """The cells of a page in columns of lines, slot after slot: each line ends with a newline mark."""
         atlas = self._atlas
         newline = int(atlas.glyphs[ord(NEWLINE)])
         found = []
-        for slot in slots_of(glyphs.reshape(-1, self._layout.columns), self._layout.text_columns):
+        slots = slots_of(glyphs.reshape(-1, self._layout.columns), self._layout.text_columns)
+        for slot in turned(slots, atlas):
             # Filling at the end of a slot: the line goes on. Blanks there: it ends before them.
             goes_on = slot[-1] == atlas.pad
             used = np.flatnonzero(slot != atlas.blank)
@@ -110,21 +122,26 @@ class PageReader:
         grid = ink[: rows * height, : columns * width].reshape(rows, height, columns, width)
         cells = np.ascontiguousarray(grid.swapaxes(1, 2)).reshape(rows * columns, height * width)
         glyphs = self._narrow.match(cells)
-        # What is no narrow glyph is half of a wide one: halves come in pairs, and rows have whole pairs.
-        halves = np.flatnonzero(glyphs < 0)
-        if halves.size:
-            lefts, rights = halves[: halves.size - halves.size % 2].reshape(-1, 2).T
-            pairs = np.full(lefts.size, -1)
-            side_by_side = (rights == lefts + 1) & (rights % columns > 0)
-            matched = self._wide.match(np.concatenate((cells[lefts], cells[rights]), axis=1))
-            pairs[side_by_side] = matched[side_by_side]
-            glyphs[lefts], glyphs[rights] = pairs, np.where(pairs < 0, -1, pairs + 1)
-            wrong = np.flatnonzero(glyphs < 0)
-            if wrong.size:
-                row, column = divmod(int(wrong[0]), columns)
-                name = self._atlas.face.name
-                raise PageError(f"row {row + 1}, column {column + 1}: no glyph of {name} has these pixels")
+        self._read_wide(cells, glyphs, columns)
+        wrong = np.flatnonzero(glyphs < 0)
+        if wrong.size:
+            row, column = divmod(int(wrong[0]), columns)
+            name = self._atlas.face.name
+            raise PageError(f"row {row + 1}, column {column + 1}: no glyph of {name} has these pixels")
         return glyphs
+
+    def _read_wide(self, cells: NDArray[np.uint8], glyphs: NDArray[np.int64], columns: int) -> None:
+        """Number the cells that are no narrow glyphs, and so parts of wide ones, which stand whole in a row."""
+        end = 0
+        for at in np.flatnonzero(glyphs < 0).tolist():
+            if at < end:
+                continue
+            for size in self._sizes:
+                glyph = self._wide.get(cells[at : at + size].tobytes())
+                if glyph is not None and at % columns + size <= columns:
+                    end = at + size
+                    glyphs[at:end] = range(glyph, glyph + size)
+                    break
 
 
 class _Templates:

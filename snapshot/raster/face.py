@@ -11,7 +11,7 @@ import ctypes
 import hashlib
 import importlib.util
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 from snapshot.errors import FontError
 from snapshot.resources import locate
 
-__all__ = ["Face", "OpenFace", "cell_of", "load_face", "user_face"]
+__all__ = ["Face", "OpenFace", "can_shape", "cell_of", "load_face", "user_face"]
 
 _HINTINGS = ("light", "normal", "none", "mono")
 _KEYS = {
     "title", "package", "file", "path", "licence", "extra", "axes", "pixel_size", "hinting", "cell",
-    "baseline", "levels", "drawn", "fallback", "scripts",
+    "baseline", "levels", "drawn", "fallback", "scripts", "shaped", "joins", "members",
 }  # fmt: skip
 
 # Pixels per em by which a glyph too large for its cell may be set smaller than the rest.
@@ -49,7 +49,10 @@ class Face:
         baseline: pixel rows above the baseline.
         levels: ink levels, 2, 4 or 16, paper included.
         drawn: file of drawn glyphs, which win over the outlines.
-        fallback: faces asked in turn for what this one lacks, on the same cell.
+        behind: a main face that is asked for all that this one lacks, before those that help out.
+        fallback: faces asked in turn for what a text needs and this one lacks, on the same cell.
+        shaped: its characters are clusters, set by a shaping library; else each is a glyph of its own.
+        joins: its letters have a stroke in common, which must reach the edges of the cell.
         missing: script and extra of each fallback that is not installed: ("CJK", "cjk").
     """
 
@@ -62,7 +65,10 @@ class Face:
     baseline: int
     levels: int = 4
     drawn: Path | None = None
+    behind: Face | None = None
     fallback: tuple[Face, ...] = ()
+    shaped: bool = False
+    joins: bool = False
     missing: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -71,9 +77,11 @@ class Face:
         sha = hashlib.sha256()
         for part in (self.axes, self.pixel_size, self.hinting, self.cell, self.baseline, self.levels):
             sha.update(repr(part).encode())
+        if self.shaped:
+            sha.update(repr((self.shaped, self.joins)).encode())
         for path in (self.path, self.drawn):
             sha.update(path.read_bytes() if path else b"-")
-        for face in self.fallback:
+        for face in (*([self.behind] if self.behind else []), *self.fallback):
             sha.update(face.digest.encode())
         return sha.hexdigest()
 
@@ -93,12 +101,27 @@ def load_face(name: str) -> Face:
     drawn = locate("fonts") / table["drawn"] if "drawn" in table else None
     fallback, missing = [], []
     for other in table.get("fallback", ()):
-        described = _read(other)
-        if _font_file(other, described) is not None:
-            fallback.append(_fitted(other, described, cell=cell, levels=levels))
-        else:
-            missing += [(script, described["extra"]) for script in described["scripts"]]
+        for member, described in _members(other, _read(other)):
+            if _font_file(member, described) is None or (described.get("shaped") and not can_shape()):
+                missing += [(script, described["extra"]) for script in described["scripts"]]
+            else:
+                fallback.append(_fitted(member, described, cell=cell, levels=levels))
     return replace(face, baseline=baseline, drawn=drawn, fallback=tuple(fallback), missing=tuple(missing))
+
+
+def can_shape() -> bool:
+    """Whether the shaping library is installed, which draws clusters."""
+    return importlib.util.find_spec("uharfbuzz") is not None
+
+
+def _members(name: str, table: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The faces of a face file with their names: itself, or its members, which have its keys and their own."""
+    members = table.pop("members", None)
+    if members is None:
+        yield name, table
+        return
+    for member in members:
+        yield f"{name}/{member['scripts'][0].lower()}", {**table, **member}
 
 
 def cell_of(name: str) -> tuple[int, int]:
@@ -124,7 +147,8 @@ def user_face(path: str | Path, like: Face) -> Face:
         baseline=like.baseline,
         levels=like.levels,
         drawn=like.drawn,
-        fallback=(replace(like, drawn=None, fallback=(), missing=()), *like.fallback),
+        behind=replace(like, drawn=None, fallback=(), missing=()),
+        fallback=like.fallback,
         missing=like.missing,
     )
     size, baseline = OpenFace(face).fit()
@@ -169,7 +193,18 @@ def _fitted(name: str, table: dict[str, Any], *, cell: tuple[int, int], levels: 
         raise FontError(f"fonts/{name}.toml: hinting is {table['hinting']!r}, allowed are {_HINTINGS}")
     across, down = table["pixel_size"]
     axes = tuple(float(value) for value in table.get("axes", ()))
-    return Face(name, path, axes, (across, down), table["hinting"], cell, table["baseline"], levels)
+    return Face(
+        name,
+        path,
+        axes,
+        (across, down),
+        table["hinting"],
+        cell,
+        table["baseline"],
+        levels,
+        shaped=table.get("shaped", False),
+        joins=table.get("joins", False),
+    )
 
 
 class OpenFace:
@@ -205,9 +240,9 @@ class OpenFace:
         """Glyph index of each code point of the font, in order of code points."""
         return {code: index for code, index in self._font.get_chars() if index}
 
-    def has(self, code: int) -> bool:
-        """Whether the font has a glyph of the code point."""
-        return bool(self._font.get_char_index(code))
+    def index(self, code: int) -> int:
+        """Glyph index of a code point, 0 where the font has none."""
+        return self._font.get_char_index(code)
 
     def _strike(self) -> int:
         """Number of the largest strike of a bitmap font that fits the cell."""

@@ -17,7 +17,12 @@ class Glyphs(Coverage, Protocol):
 
     @property
     def glyphs(self) -> NDArray[np.int32]:
-        """Glyph number of each code point; of a wide one its left half, the right half is the next."""
+        """Glyph number of each code point and unit; of a wide one its first part, the others are the next."""
+        ...
+
+    @property
+    def directions(self) -> NDArray[np.uint8] | None:
+        """The class of each glyph for `bidi`; None where none goes right to left."""
         ...
 
     @property

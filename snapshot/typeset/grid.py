@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.source import Source
+from snapshot.typeset.bidi import turned
 from snapshot.typeset.fold import Folded, fold, may_fold
 from snapshot.typeset.glyphs import Glyphs
 from snapshot.typeset.pagetext import PageText, encode
 from snapshot.typeset.plain import PlainSetter
-from snapshot.typeset.splice import Offsets, Splice, widened
+from snapshot.typeset.splice import Offsets, Splice, ranges, widened
 
-__all__ = ["Grid", "pads_before", "set_pages"]
+__all__ = ["Grid", "pads_before", "set_pages", "stretches", "with_parts"]
 
 # Characters that are set at a time: bounds memory, and keeps the arrays in the processor's cache.
 _STRETCH = 1 << 16
@@ -63,7 +64,7 @@ def set_pages(
             if held == capacity:
                 # A full page waits for its end, which is the next one's start.
                 stop = stretch.origin(at)
-                yield Grid(page.reshape(rows, columns), start, stop)
+                yield Grid(turned(page.reshape(rows, columns), glyphs), start, stop)
                 page, held, start = np.empty(capacity, np.int32), 0, stop
             taken = min(capacity - held, stretch.cells.size - at)
             page[held : held + taken] = stretch.cells[at : at + taken]
@@ -73,7 +74,7 @@ def set_pages(
         page[held] = glyphs.end
         rows = held // columns + 1
         page[held + 1 : rows * columns] = glyphs.blank
-    yield Grid(page[: rows * columns].reshape(rows, columns), start, len(source.text))
+    yield Grid(turned(page[: rows * columns].reshape(rows, columns), glyphs), start, len(source.text))
 
 
 class _Set(Protocol):
@@ -109,7 +110,7 @@ def _stretches_set(source: Source, glyphs: Glyphs, columns: int, compiled: bool)
     marks = np.array(source.marks, np.int64)
     plain = PlainSetter(source.text, marks, glyphs, columns) if compiled else None
     column = 0
-    for begin, end in _stretches(source.text, _STRETCH_COMPILED if compiled else _STRETCH):
+    for begin, end in stretches(source.text, _STRETCH_COMPILED if compiled else None):
         stretch = plain.set(begin, end, column) if plain else None
         if stretch:
             column = (column + stretch.cells.size) % columns
@@ -123,14 +124,11 @@ def _stretches_set(source: Source, glyphs: Glyphs, columns: int, compiled: bool)
         joined = page_text.joined
         splices = []
         beyond = np.flatnonzero(page_text.codes > _LAST_ASCII)
-        wide = beyond[glyphs.cells[page_text.codes[beyond]] == 2]
+        wide = beyond[glyphs.cells[page_text.codes[beyond]] > 1]
         if wide.size:
-            halves = Splice(wide + 1, 0, 1)
-            right = halves.forward(wide) + 1
-            cells = widened(cells, wide + 1, np.ones(wide.size, np.int64))
-            cells[right] = cells[right - 1] + 1
-            joined = np.concatenate((halves.forward(joined), right))
-            splices.append(halves)
+            cells, parts, rest = with_parts(cells, wide, glyphs.cells[page_text.codes[wide]])
+            joined = np.concatenate((parts.forward(joined), rest))
+            splices.append(parts)
         if joined.size:
             units, sizes = _units(joined, cells.size)
             where, pads = pads_before(units, sizes, column, columns)
@@ -139,6 +137,26 @@ def _stretches_set(source: Source, glyphs: Glyphs, columns: int, compiled: bool)
                 splices.append(Splice(where, 0, pads))
         column = (column + cells.size) % columns
         yield _Stretch(begin, cells, folded, page_text, tuple(splices))
+
+
+def with_parts(
+    cells: NDArray[np.int32], wide: Offsets, sizes: NDArray[np.uint8]
+) -> tuple[NDArray[np.int32], Splice, Offsets]:
+    """The cells with all parts of the glyphs at `wide`, how they were made so, and where the further parts are.
+
+    Args:
+        cells: glyph numbers, one for each code.
+        wide: offsets of glyphs of several cells.
+        sizes: cells of each of them.
+    """
+    more = sizes.astype(np.int64) - 1
+    splice = Splice(wide + 1, 0, more)
+    cells = widened(cells, wide + 1, more)
+    first = splice.forward(wide)
+    rest = ranges(first + 1, more)
+    first = np.repeat(first, more)
+    cells[rest] = cells[first] + (rest - first)
+    return cells, splice, rest
 
 
 def _units(joined: Offsets, size: int) -> tuple[Offsets, Offsets]:
@@ -176,12 +194,13 @@ def pads_before(units: Offsets, sizes: Offsets, column: int, columns: int) -> tu
     return np.array(where, np.int64), np.array(pads, np.int64)
 
 
-def _stretches(text: str, size: int) -> Iterator[tuple[int, int]]:
+def stretches(text: str, size: int | None = None) -> Iterator[tuple[int, int]]:
     """Spans of about `size` characters that can be folded and encoded apart.
 
     They end behind a newline, which no fold goes over, or else between two ASCII characters with ink, where
     no run of blanks and no grapheme cluster can be torn; but not where a control sequence may be open.
     """
+    size = size or _STRETCH
     begin = 0
     while len(text) - begin > size:
         end = text.rfind("\n", begin + size // 2, begin + size) + 1

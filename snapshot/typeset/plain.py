@@ -1,7 +1,7 @@
 """Plain text set by a compiled kernel, many times quicker than array by array.
 
-Plain is what needs no look at its neighbours but for runs of blanks: no control characters and no grapheme
-clusters of several characters. The general way (`snapshot.typeset.grid`) sets the rest, and the two give the
+Plain is what needs no look at its neighbours but for runs of blanks: no control characters, no grapheme
+clusters of several characters, no letters that join, no emoji that have names. The general way (`snapshot.typeset.grid`) sets the rest, and the two give the
 same cells.
 """
 
@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from snapshot.typeset import marks
 from snapshot.typeset.clusters import may_join
+from snapshot.typeset.emoji import starts_emoji
 from snapshot.typeset.glyphs import Glyphs
 from snapshot.typeset.pagetext import census, code_points
+from snapshot.typeset.units import may_be_unit
 
 __all__ = ["PlainSetter"]
 
@@ -91,8 +93,9 @@ def _kinds(text: str, glyphs: Glyphs) -> NDArray[np.uint8]:
     kinds[[ord("\n"), ord("\t")]] = _SINGLE
     kinds[ord(" ")] = _BLANK
     foreign, _ = census(text)
-    kinds[foreign] = np.array([_UNCOVERED, _SINGLE, _WIDE], np.uint8)[glyphs.cells[foreign]]
+    cells = glyphs.cells[foreign]
+    kinds[foreign] = np.array([_UNCOVERED, _SINGLE, _WIDE, _COMPLEX], np.uint8)[np.minimum(cells, 3)]
     kinds[[ord(mark) for mark in marks.PAGE_MARKS]] = _MARK
-    kinds[foreign[may_join(foreign)]] = _COMPLEX
+    kinds[foreign[may_join(foreign) | may_be_unit(foreign) | (cells == 0) & starts_emoji(foreign)]] = _COMPLEX
     kinds[_C1] = _COMPLEX
     return kinds
