@@ -1,6 +1,7 @@
 """Transcripts from files, bytes and lists of messages: `load` and `from_messages` go by the content.
 
-A format is one module: `NAME`, `detect(sample)` and `read(source)`, and one line in `FORMATS`.
+A format is one module: `NAME`, `detect(sample)` and `read(source)`, and one line in `FORMATS`; its writer is
+a module of the same name in `writers`, found by `dump`.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from typing import Protocol, cast
 
 from snapshot.errors import TranscriptError
 from snapshot.messages import Transcript
+from snapshot.transcripts._dump import Dumped, Loss, dump
 from snapshot.transcripts._json import plain
 from snapshot.transcripts._jsonl import sample
 from snapshot.transcripts._source import Sample, Source
 
-__all__ = ["FORMATS", "from_messages", "load"]
+__all__ = ["FORMATS", "Dumped", "Loss", "dump", "from_messages", "load"]
 
 # Names of the formats, each with its module of the same name. Of two that are equally sure, the
 # first one reads.
@@ -65,7 +67,9 @@ def load(
             in a way that leaves nothing to read.
     """
     if format is not None and format not in FORMATS:
-        raise TranscriptError(_unknown(format), path=None if isinstance(source, bytes) else os.fspath(source))
+        raise TranscriptError(
+            unknown_format(format), path=None if isinstance(source, bytes) else os.fspath(source)
+        )
     taken = Source.open(source)
     if not taken.text or taken.text.isspace():
         raise taken.error("it is empty: not a single character in it but blanks; nothing to read")
@@ -92,7 +96,7 @@ def from_messages(
         TranscriptError: no known format, an unknown `format`, or a value that is no plain data.
     """
     if format is not None and format not in FORMATS:
-        raise TranscriptError(_unknown(format))
+        raise TranscriptError(unknown_format(format))
     try:
         taken = Source.holding(_copied(value))
         reader = _reader(format or ("anthropic" if value == [] else _detected(taken).NAME))
@@ -124,7 +128,8 @@ def _detected(source: Source) -> _Reader:
     return best
 
 
-def _unknown(name: str) -> str:
+def unknown_format(name: str) -> str:
+    """What to say of a name that is no format's."""
     from difflib import get_close_matches
 
     near = get_close_matches(name.lower().replace("_", "-"), FORMATS, n=1)
