@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given, settings
 
-from snapshot.errors import TranscriptError
+from snapshot.errors import SnapshotError
 from snapshot.messages import Message, Reasoning, Text, ToolCall, ToolResult, Transcript
 from snapshot.transcripts import FORMATS, dump, load
 from snapshot.transcripts.writers._units import settled
@@ -112,7 +112,7 @@ def test_a_session_is_a_tree_of_one_branch():
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_case_converts(name):
-    """Cases hold what broke other tools; all but the forms of damage convert, and a second time without a loss."""
+    """What broke other tools converts to every format, and a second time without a loss."""
     for path in [EXAMPLE, *sorted(HERE.glob("cases/*/input.json"))]:
         transcript = load(path)
         back, lost = again(transcript, name)
@@ -135,5 +135,5 @@ def test_the_real_ones_convert(real):
 
 
 def test_unknown_formats_are_named():
-    with pytest.raises(TranscriptError, match="did you mean 'gemini'"):
+    with pytest.raises(SnapshotError, match="did you mean 'gemini'"):
         dump(Transcript((), "text"), "gemni")

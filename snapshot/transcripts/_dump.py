@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import cast
 
-from snapshot.errors import TranscriptError
+from snapshot.errors import SnapshotError
 from snapshot.messages import Transcript
 
 __all__ = ["Dumped", "Loss", "dump"]
@@ -55,16 +55,16 @@ def dump(
     keeps orphans and oddities, which providers refuse.
 
     Raises:
-        TranscriptError: an unknown format, or one that has no writer.
+        SnapshotError: an unknown format, or one that has no writer.
     """
     from snapshot.transcripts import FORMATS, unknown_format
     from snapshot.transcripts.writers._fit import Writer, written
 
     if format not in FORMATS:
-        raise TranscriptError(unknown_format(format))
+        raise SnapshotError(unknown_format(format))
     name = f"snapshot.transcripts.writers.{format.replace('-', '_')}"
     if importlib.util.find_spec(name) is None:
-        raise TranscriptError(f"the format {format!r} can be read and not written; choose another one")
+        raise SnapshotError(f"the format {format!r} can be read and not written; choose another one")
     losses: list[Loss] = []
 
     def tell(kind: str, where: int, what: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import Any, Protocol, cast
 from snapshot.errors import TranscriptError
 from snapshot.messages import Message, Part, Text, ToolCall, ToolResult, Transcript
 from snapshot.requests._words import from_system
-from snapshot.transcripts._source import Source
+from snapshot.transcripts import from_messages, load
 from snapshot.transcripts.writers._json import encoded, value_of
 from snapshot.transcripts.writers._simpler import in_words, simpler, simpler_results
 from snapshot.transcripts.writers._units import Tell, Unit
@@ -47,10 +46,6 @@ class Writer(Protocol):
         ...
 
 
-class _Reader(Protocol):
-    def read(self, source: Source, /) -> Transcript: ...
-
-
 def written(transcript: Transcript, writer: Writer, name: str, tell: Tell) -> bytes:
     """The file; `tell` hears of everything that is not in it."""
     fitting = _Fitting(writer, name, transcript, tell)
@@ -70,8 +65,7 @@ class _Fitting:
         self.tell = tell
         self._writer = writer
         self._model = transcript.model
-        module = importlib.import_module(f"snapshot.transcripts.{name.replace('-', '_')}")
-        self._reader = cast(_Reader, module)
+        self._name = name
         self._own = transcript.format in writer.OWN
         calls = (part for m in transcript.messages for part in m.parts if isinstance(part, ToolCall))
         self._names = {call.id: call.name for call in calls}
@@ -79,8 +73,8 @@ class _Fitting:
     def read(self, document: Any) -> Transcript:
         """What the format's reader makes of a document."""
         if isinstance(document, str):
-            return self._reader.read(Source(document.encode("utf-8", "surrogatepass")))
-        return self._reader.read(Source.holding(document))
+            return load(document.encode("utf-8", "surrogatepass"), format=self._name)
+        return from_messages(document, format=self._name)
 
     def as_it_came(self, units: Sequence[Unit]) -> Any:
         """The document from what all messages came in; None if they did not, or it reads otherwise."""
