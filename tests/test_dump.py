@@ -113,8 +113,8 @@ def test_a_session_is_a_tree_of_one_branch():
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_case_converts(name):
     """What broke other tools converts to every format, and a second time without a loss."""
-    for path in [EXAMPLE, *sorted(HERE.glob("cases/*/input.json"))]:
-        transcript = load(path)
+    for path in [EXAMPLE, *sorted(HERE.glob("cases/*/input.*"))]:
+        transcript = load(path, salvage=True)
         back, lost = again(transcript, name)
         if not lost:
             assert alike(back) == alike(transcript)
@@ -132,6 +132,19 @@ def test_the_real_ones_convert(real):
             assert set(lost) <= {"id", "time", "usage", "signature", "error"}
             if not {"signature", "error"} & set(lost):
                 assert alike(back) == alike(transcript)
+
+
+@pytest.mark.parametrize("name", STRUCTURED)
+def test_a_conversation_of_nobody_is_one(name):
+    assert load(dump(Transcript((), "hand-made"), name).data, format=name).messages == ()
+
+
+def test_rows_beside_the_conversation_stay_in_a_file_of_the_same_form():
+    session = load(log(*SESSION))
+    assert session.aside
+    assert load(dump(session, "claude-session").data).aside == session.aside
+    kinds = [loss.kind for loss in dump(session, "claude-stream").losses]
+    assert kinds.count("aside") == len(session.aside)
 
 
 def test_unknown_formats_are_named():

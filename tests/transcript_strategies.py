@@ -106,7 +106,7 @@ def messages(draw: st.DrawFn) -> Message:
 
 transcripts = st.builds(
     Transcript,
-    st.lists(messages(), max_size=6).map(tuple),
+    st.lists(messages(), min_size=1, max_size=6).map(tuple),
     st.just("hand-made"),
     st.sampled_from(["", "claude-opus-4-8"]),
 )

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from snapshot.messages import File, Part, Reasoning, Role, Text, ToolCall, Transcript, Usage
 from snapshot.transcripts._build import Builder, role_of, usage_of
-from snapshot.transcripts._envelope import dialects, open_document
+from snapshot.transcripts._envelope import Dialogue, dialects, dialogue_threads, opened
+from snapshot.transcripts._found import Detection, Thread
 from snapshot.transcripts._json import JsonObject, as_list, as_object, as_text, type_name
 from snapshot.transcripts._parts import (
     ANY_FILE,
@@ -25,18 +26,24 @@ from snapshot.transcripts._source import Sample, Source
 NAME = "openai-chat"
 
 
-def detect(sample: Sample) -> float:
+_OPENED = opened("messages")
+
+
+def detect(sample: Sample) -> Detection | None:
     """How sure it is that this is such a document."""
-    return dialects(sample)[1]
+    return dialects(sample, "anthropic", NAME)[1]
 
 
-def read(source: Source) -> Transcript:
-    """All messages; the results of one batch stand in one message of role "tool"."""
-    messages, envelope = open_document(source)
-    builder = Builder(source)
+def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
+    """Every list of messages; the results of one batch stand in one message of role "tool"."""
+    what = "no list of messages in it: expected a JSON array, or an object with `messages`"
+    return dialogue_threads(source, _OPENED, what, _read)
+
+
+def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
     functions = _Functions(builder)
-    model = as_text(envelope.get("model"))
-    for number, value in enumerate(messages, 1):
+    model = as_text(dialogue.envelope.get("model"))
+    for number, value in enumerate(dialogue.items, 1):
         where = f"message {number}"
         message = as_object(value) or {}
         role = role_of(message.get("role"))

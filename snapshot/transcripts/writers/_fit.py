@@ -51,6 +51,8 @@ def written(transcript: Transcript, writer: Writer, name: str, tell: Tell) -> by
     fitting = _Fitting(writer, name, transcript, tell)
     units = [list(unit) for unit in writer.units(transcript, tell)]
     document = fitting.as_it_came(units) or fitting.whole(units)
+    if transcript.aside:
+        document = fitting.with_asides(document, transcript)
     if transcript.model and fitting.read(document).model != transcript.model:
         tell("model", 0, "the model's name")
     if isinstance(document, str):
@@ -106,6 +108,17 @@ class _Fitting:
         for (number, message), found in zip_longest(expected, read, fillvalue=(0, Message("system", ()))):
             if not isinstance(found, Message) or not _same([message], [found]):
                 self.tell("context", number, "reads otherwise beside its neighbours than alone")
+        return document
+
+    def with_asides(self, document: Any, transcript: Transcript) -> Any:
+        """The document with the rows that stood beside the conversation, where they are rows of this format."""
+        if self._writer.LINES and transcript.format == self._name:
+            longer = [*(value_of(row.json) for row in transcript.aside), *document]
+            read = self.read(longer)
+            if (read.aside, read.messages) == (transcript.aside, self.read(document).messages):
+                return longer
+        for row in transcript.aside:
+            self.tell("aside", 0, f"a row of type {row.kind!r} that stands beside the conversation")
         return document
 
     def _rows(self, unit: Unit) -> tuple[list[Any], Sequence[Message]]:

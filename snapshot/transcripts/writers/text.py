@@ -19,6 +19,8 @@ def write(transcript: Transcript, tell: Tell) -> bytes:
                 _tell_part(number, part, tell)
             if message.usage or message.time or message.id:
                 tell("facts", number, "id, time and token count of a message")
+    for row in transcript.aside:
+        tell("aside", 0, f"a row of type {row.kind!r} that stands beside the conversation")
     if transcript.model:
         tell("model", 0, "the model's name")
     whole, broken = strict_text(text)
