@@ -104,7 +104,7 @@ def test_keys_that_the_conversation_does_not_know_go_back_as_they_came():
 
 def test_a_session_is_a_tree_of_one_branch():
     dumped = dump(load(log(*SESSION)), "claude-session")
-    rows = [json.loads(line) for line in dumped.data.splitlines()]
+    rows = [row for row in map(json.loads, dumped.data.splitlines()) if "message" in row]
     assert [row["parentUuid"] for row in rows] == [None, *(row["uuid"] for row in rows[:-1])]
     assert len({row["sessionId"] for row in rows}) == 1
     assert alike(load(dumped.data)) == alike(load(log(*SESSION)))

@@ -111,11 +111,13 @@ class _Fitting:
         return document
 
     def with_asides(self, document: Any, transcript: Transcript) -> Any:
-        """The document with the rows that stood beside the conversation, where they are rows of this format."""
+        """The document with the rows that stood beside the conversation, where they are this format's."""
         if self._writer.LINES and transcript.format == self._name:
-            longer = [*(value_of(row.json) for row in transcript.aside), *document]
+            messages = self.read(document).messages
+            # A file of nobody's words holds a row that says so; one that has rows of its own needs none.
+            longer = [*(value_of(row.json) for row in transcript.aside), *(document if messages else ())]
             read = self.read(longer)
-            if (read.aside, read.messages) == (transcript.aside, self.read(document).messages):
+            if (read.aside, read.messages) == (transcript.aside, messages):
                 return longer
         for row in transcript.aside:
             self.tell("aside", 0, f"a row of type {row.kind!r} that stands beside the conversation")
