@@ -1,6 +1,7 @@
 """Transcripts from files, bytes and lists of messages: `load` and `from_messages` go by the content.
 
-A format is one module: `NAME`, `detect(sample)`, `read(source)` or `threads(source)`, and one line in `FORMATS`.
+A format is one module: `NAME`, `detect(sample)`, `read(source)` or `threads(source)`, and one line in
+`FORMATS`.
 Its writer is a module of the same name in `writers`, found by `dump`.
 """
 
@@ -38,11 +39,20 @@ __all__ = [
 FORMATS = (
     "claude-stream",
     "claude-session",
+    "codex",
+    "pi",
+    "chatgpt-export",
+    "claude-export",
+    "langchain",
+    "ai-sdk",
+    "sharegpt",
     "anthropic",
     "openai-chat",
     "openai-responses",
     "gemini",
     "atif",
+    "chatml",
+    "markdown",
     "text",
 )
 
@@ -124,7 +134,7 @@ def conversations(
     taken = _taken(source, format, salvage=salvage)
     try:
         threads = _threads(_reader_of(taken, format), taken, as_sent=False)
-        return tuple(thread.conversation for thread in threads)
+        return tuple(thread.conversation for thread in threads if thread.listed)
     except RecursionError:
         raise taken.error(_TOO_DEEP) from None
 

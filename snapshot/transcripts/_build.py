@@ -174,6 +174,11 @@ class Builder:
         self._drafts[-1].take(parts, raw)
         return True
 
+    def count(self, usage: Usage | None) -> None:
+        """Note the usage of the request that the assistant's last message answered, told behind it."""
+        if self._speaker is not None and usage is not None:
+            self._speaker.usage = usage
+
     def add_unread(self, value: object, *, where: str, what: str = "message", speaker: str = "role") -> None:
         """Keep a message whole that is no object, or does not say under `speaker` who speaks.
 

@@ -78,7 +78,7 @@ def boundary(where: str, row: JsonObject) -> Row | None:
 
 
 def since_compaction(rows: Sequence[Row]) -> list[Row]:
-    """What the model is sent: the newest summary as the user's word, what was kept beside it, what followed."""
+    """What the model is sent: the newest summary as the user's word, what was kept beside it, the rest."""
     last = max((n for n, row in enumerate(rows) if row.kind == "boundary"), default=-1)
     if last < 0:
         return list(rows)

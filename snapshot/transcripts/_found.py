@@ -56,10 +56,11 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A conversation, and the way to read it."""
+    """A conversation, and the way to read it; one that is not listed is there for who knows its id."""
 
     conversation: Conversation
     read: Callable[[], Transcript]
+    listed: bool = True
 
 
 def one_thread(transcript: Transcript) -> tuple[Thread]:
@@ -88,24 +89,26 @@ def choose(source: Source, threads: Sequence[Thread], wanted: str | None) -> Thr
     """
     if not threads:
         raise source.error("there is no conversation in it; nothing to read")
+    listed = [thread for thread in threads if thread.listed]
     if wanted is None:
-        meant = threads if len(threads) == 1 else [t for t in threads if t.conversation.main]
+        main = [thread for thread in threads if thread.conversation.main]
+        meant = main if main or len(listed) > 1 else listed
         if len(meant) == 1:
             return meant[0]
         raise source.error(
-            f"it holds {len(meant or threads)} conversations; choose one by its id (--conversation ID): "
-            + _named(meant or threads)
+            f"it holds {len(meant or listed)} conversations; choose one by its id (--conversation ID): "
+            + _named(meant or listed)
         )
-    exact = [t for t in threads if t.conversation.id == wanted]
-    found = exact or [t for t in threads if wanted and t.conversation.id.startswith(wanted)]
-    if len(found) == 1 or (exact and len({t.conversation.id for t in exact}) == 1):
+    exact = [thread for thread in threads if thread.conversation.id == wanted]
+    found = exact or [t for t in listed if wanted and t.conversation.id.startswith(wanted)]
+    if exact or len(found) == 1:
         return found[0]
     if found:
         raise source.error(f"several conversations start with {quoted(wanted)}: {_named(found)}")
     from difflib import get_close_matches
 
-    near = get_close_matches(wanted, [t.conversation.id for t in threads], n=1)
-    hint = f"did you mean {quoted(near[0])}?" if near else f"it holds {_named(threads)}"
+    near = get_close_matches(wanted, [t.conversation.id for t in listed], n=1)
+    hint = f"did you mean {quoted(near[0])}?" if near else f"it holds {_named(listed)}"
     raise source.error(f"no conversation {quoted(wanted)} in it; {hint}")
 
 

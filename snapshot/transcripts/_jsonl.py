@@ -15,6 +15,7 @@ __all__ = ["rows", "sample"]
 Report = Callable[[str, str, str], None]
 
 _SAMPLE_ROWS = 20
+_SAMPLE_CHARS = 1 << 17  # of a text
 _SAMPLE_LINES = 60  # some of them may be torn
 _RECORD_START = re.compile(r'\{\s*"')
 # Every whole record of a coding agent's log has one of these at its top; the objects inside have not.
@@ -41,7 +42,16 @@ def rows(source: Source) -> Iterator[tuple[str, JsonObject]]:
 def sample(source: Source) -> Sample:
     """What `detect` is given; reads only the first lines, beside the try at a whole document."""
     first = islice(_scan(source, lambda _kind, _where, _note: None, _SAMPLE_LINES), _SAMPLE_ROWS)
-    return Sample(source.document, tuple(row for _, row in first))
+    found = tuple(row for _, row in first)
+    if found or source.document is not MISSING or source.damage is not None:
+        return Sample(source.document, found)
+    size, lines = 0, []
+    for _, _, line in source.lines():
+        size += len(line)
+        if lines and size > _SAMPLE_CHARS:
+            break
+        lines.append(line)
+    return Sample(source.document, (), "".join(lines))
 
 
 def _scan(source: Source, report: Report, most: int | None = None) -> Iterator[tuple[str, JsonObject]]:

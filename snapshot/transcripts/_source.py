@@ -1,4 +1,4 @@
-"""The input of a reader: text in UTF-8 whatever it was packed in, with places that a person can find again."""
+"""The input of a reader: text, whatever it was packed in, with places that a person can find again."""
 
 from __future__ import annotations
 
@@ -198,10 +198,8 @@ class Source:
             return MISSING, self.error(f"JSON is nested too deeply to be a transcript; {_TEXT_HINT}")
         except json.JSONDecodeError as error:
             damage = self._diagnose(whole, text, error)
-        if damage is None or not self.salvage:
-            return MISSING, damage
-        saved = salvaged(text)
-        if saved is None:
+        saved = salvaged(text) if damage and self.salvage else None
+        if damage is None or saved is None:
             return MISSING, damage
         place = "the end" if damage.byte is None else f"byte {damage.byte}"
         self.odd.append(("truncated", place, f"{damage.what.split(';')[0]}; {saved.kept} kept, {saved.lost}"))
@@ -213,22 +211,9 @@ class Source:
         first, second = next(filled, ""), next(filled, "")
         if not second or not first.startswith(("{", "[")):
             return False
-        try:
-            parse(first)
-            return True
-        except RecursionError:
-            return False
-        except json.JSONDecodeError as error:
-            if error.msg.startswith("Extra data"):
-                return True
         # The first line may be torn; a document's may be unfinished.
-        if first.endswith(("[", "{", ",", ":")) or not second.startswith("{"):
-            return False
-        try:
-            parse(second)
-        except (RecursionError, json.JSONDecodeError):
-            return False
-        return True
+        unfinished = first.endswith(("[", "{", ",", ":")) or not second.startswith("{")
+        return _starts_with_json(first) or (not unfinished and _starts_with_json(second))
 
     def _diagnose(self, whole: str, text: str, error: json.JSONDecodeError) -> TranscriptError | None:
         # Extra data: JSON Lines, or prose behind a value.
@@ -245,6 +230,17 @@ class Source:
         return self.error(f"not valid JSON: {error.msg}; repair it, or {_TEXT_HINT}", line=line, at=at)
 
 
+def _starts_with_json(text: str) -> bool:
+    """Whether `text` is a JSON value, whatever stands behind it."""
+    try:
+        parse(text)
+    except RecursionError:
+        return False
+    except json.JSONDecodeError as error:
+        return error.msg.startswith("Extra data")
+    return True
+
+
 def _is_cut(text: str, error: json.JSONDecodeError) -> bool:
     """Whether the parser failed because `text` ends too early, not because of what stands in it."""
     if error.msg.startswith("Unterminated string"):
@@ -257,8 +253,10 @@ def _is_cut(text: str, error: json.JSONDecodeError) -> bool:
 class Sample:
     """What a reader judges by: the whole as one JSON value (or MISSING), and the first rows.
 
-    Rows are the JSON objects of the first lines, or of the array that the document is.
+    Rows are the JSON objects of the first lines, or of the array that the document is. `text` is the start
+    of the input, whole lines of it, where it is neither; else it is empty.
     """
 
     document: object
     rows: tuple[JsonObject, ...]
+    text: str = ""

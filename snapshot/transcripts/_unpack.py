@@ -22,7 +22,7 @@ _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 # What people hand over by mistake; none of it holds a conversation as text.
 _BINARIES = {
-    b"PK\x03\x04": "a zip archive; unpack it, and name the transcript in it (an export's is conversations.json)",
+    b"PK\x03\x04": "a zip archive; unpack it, and name the transcript in it (in exports conversations.json)",
     b"%PDF-": "a PDF; a transcript is text or JSON",
     b"\x89PNG\r\n\x1a\n": "a PNG image; `snapshot read` takes the folder of pages",
     b"\xff\xd8\xff": "a JPEG image; a transcript is text or JSON",

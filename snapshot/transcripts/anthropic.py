@@ -25,7 +25,10 @@ def detect(sample: Sample) -> Detection | None:
 
 
 def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
-    """Every list of messages. A user's tool results stand in a message of role "tool" before the user's words."""
+    """Every list of messages.
+
+    A user's tool results stand in a message of role "tool" before the user's words.
+    """
     what = "no list of messages in it: expected a JSON array, or an object with `messages`"
     return dialogue_threads(source, _OPENED, what, _read)
 

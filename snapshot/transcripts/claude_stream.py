@@ -49,13 +49,8 @@ def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
         caller = row.get("parent_tool_use_id")
         if is_message(row):
             if caller is not None:
-                notes.append(
-                    (
-                        "sidechain",
-                        where,
-                        f"a row of the subagent of call {quoted(caller)}; read it as a conversation of its own",
-                    )
-                )
+                whose = f"a row of the subagent of call {quoted(caller)}"
+                notes.append(("sidechain", where, f"{whose}; read it as a conversation of its own"))
             (main if caller is None else side.setdefault(as_text(caller), [])).append(message_row(where, row))
         elif found := boundary(where, row):
             (main if caller is None else side.setdefault(as_text(caller), [])).append(found)

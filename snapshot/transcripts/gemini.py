@@ -61,7 +61,10 @@ def detect(sample: Sample) -> Detection | None:
 
 
 def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
-    """Every list of contents. Those of the model that follow each other are one message, as they are one turn."""
+    """Every list of contents.
+
+    Those of the model that follow each other are one message, as they are one turn.
+    """
     what = "no list of contents in it: expected a JSON array, or an object with `contents`"
     return dialogue_threads(source, _OPENED, what, _read)
 

@@ -7,7 +7,7 @@ order, so that a reasoning item and the item it led to are never apart.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from snapshot.messages import File, Image, Opaque, Part, Reasoning, Role, Text, ToolCall, Transcript, Usage
 from snapshot.transcripts._build import Builder, role_of, usage_of
@@ -74,10 +74,25 @@ def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
 
 
 def add_item(
-    builder: Builder, value: object, where: str, *, time: str = "", usage: Usage | None = None
+    builder: Builder,
+    value: object,
+    where: str,
+    *,
+    time: str = "",
+    usage: Usage | None = None,
+    as_note: bool = False,
+    shown: JsonObject | None = None,
 ) -> bool:
-    """Add the item `value`; whether a message of the assistant began with it, which has the `usage`."""
-    item = _read_item(builder, value, where)
+    """Add the item `value`; whether a message of the assistant began with it, which has the `usage`.
+
+    `as_note` makes it the system's: what a harness wrote in the user's name. `shown` is the item to read
+    in place of `value`, which is what is sent back.
+    """
+    item = _read_item(builder, shown or value, where)
+    if shown and item.raw is not None:
+        item = replace(item, raw=as_object(value))
+    if as_note:
+        item = replace(item, role="system")
     raw = [] if item.raw is None else [item.raw]
     begins = item.role == "assistant"
     if begins and builder.extend(item.role, item.parts, raw=raw):
