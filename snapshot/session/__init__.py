@@ -11,9 +11,10 @@ with Store(".snapshot/sessions.sqlite", create=True) as store:
 """
 
 from snapshot.session.checkpoint import Checkpoint, Prepared
-from snapshot.session.history import History, Plan, Projection
+from snapshot.session.history import History, Plan
 from snapshot.session.store import Conversation, Store
 from snapshot.session.tree import Branch, Label, Node
+from snapshot.session.view import Projection
 
 __all__ = [
     "Branch",

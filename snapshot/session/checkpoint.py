@@ -7,11 +7,12 @@ stays so; any further compaction starts from the messages and from the archive, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from snapshot.messages import Message, Transcript
+from snapshot.stored import from_json, to_json
 
 if TYPE_CHECKING:
     from snapshot.compaction import Archive, Options, Report
@@ -45,6 +46,36 @@ class Checkpoint:
     after: int = 0
     redactions: tuple[tuple[str, int], ...] = ()
     archive: Archive | None = None
+
+    def to_json(self, *, put: Callable[[bytes], str]) -> dict[str, Any]:
+        """The checkpoint without its archive as a JSON object; `put` as for `snapshot.stored.to_json`."""
+        return {
+            "kind": self.kind,
+            "first_kept": self.first_kept,
+            "lead": [to_json(message, put=put) for message in self.lead],
+            "model": self.model,
+            "before": self.before,
+            "after": self.after,
+            "redactions": dict(self.redactions),
+        }
+
+    @classmethod
+    def from_json(cls, value: Any, *, get: Callable[[str], bytes], archive: Archive | None) -> Checkpoint:
+        """The checkpoint that `to_json` gave, with its archive.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: it is none.
+        """
+        return cls(
+            kind=value["kind"],
+            first_kept=value["first_kept"],
+            lead=tuple(from_json(item, get=get) for item in value["lead"]),
+            model=value["model"],
+            before=value["before"],
+            after=value["after"],
+            redactions=tuple((kind, count) for kind, count in value["redactions"].items()),
+            archive=archive,
+        )
 
 
 @dataclass(frozen=True, slots=True)

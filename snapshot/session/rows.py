@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import astuple
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from snapshot.errors import SessionDamaged, SessionError
+from snapshot.errors import ArchiveError, SessionDamaged, SessionError
 from snapshot.messages import Message
 from snapshot.session.checkpoint import Checkpoint
 from snapshot.session.database import Database
@@ -181,20 +181,9 @@ class Rows:
         Raises:
             SessionDamaged: it cannot be read.
         """
-        from snapshot.errors import ArchiveError
-
         try:
-            value = json.loads(self.body(node))
-            return Checkpoint(
-                kind=value["kind"],
-                first_kept=value["first_kept"],
-                lead=tuple(from_json(item, get=self._blob) for item in value["lead"]),
-                model=value["model"],
-                before=value["before"],
-                after=value["after"],
-                redactions=tuple((kind, count) for kind, count in value["redactions"].items()),
-                archive=self._archive(node) if archive else None,
-            )
+            kept = self._archive(node) if archive else None
+            return Checkpoint.from_json(json.loads(self.body(node)), get=self._blob, archive=kept)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, zlib.error) as error:
             raise SessionDamaged(f"checkpoint {node.id} cannot be read ({error!r})") from error
         except ArchiveError as error:
@@ -204,16 +193,8 @@ class Rows:
         self, parent: Node, checkpoint: Checkpoint, *, node_id: str = "", time: str = "", origin: str = ""
     ) -> Node:
         """Add a checkpoint, with its archive."""
-        value: dict[str, Any] = {
-            "kind": checkpoint.kind,
-            "first_kept": checkpoint.first_kept,
-            "lead": [to_json(message, put=self._put_blob) for message in checkpoint.lead],
-            "model": checkpoint.model,
-            "before": checkpoint.before,
-            "after": checkpoint.after,
-            "redactions": dict(checkpoint.redactions),
-        }
-        node = self.put(parent, "checkpoint", json.dumps(value), node_id=node_id, time=time, origin=origin)
+        body = json.dumps(checkpoint.to_json(put=self._put_blob))
+        node = self.put(parent, "checkpoint", body, node_id=node_id, time=time, origin=origin)
         if checkpoint.archive is not None:
             data = zlib.compress(checkpoint.archive.to_json().encode("ascii"))
             self.database.run("INSERT INTO archives VALUES (?, ?)", node.seq, data)
