@@ -21,10 +21,10 @@ from typing import Any
 
 import snapshot
 from snapshot.errors import OutputError, PageError
-from snapshot.layout import layout_for
-from snapshot.legibility.readback import PageReader, ReadPage
+from snapshot.layout import Layout, layout_for
+from snapshot.legibility.readback import PageCells, PageReader, ReadPage, read_page
 from snapshot.pages import Page, Setting
-from snapshot.raster.atlas import atlas_for
+from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.compress import compressor_for
 from snapshot.source import Elision, Source, strict_text
 from snapshot.tokens import text_tokens
@@ -36,8 +36,10 @@ __all__ = [
     "MANIFEST",
     "SCHEMA",
     "Mismatch",
+    "OpenFolder",
     "check",
     "load_manifest",
+    "open_folder",
     "open_pages",
     "read_source",
     "store",
@@ -150,10 +152,39 @@ def read_source(folder: Path, manifest: dict[str, Any]) -> Source:
     return source
 
 
-def open_pages(folder: Path, manifest: dict[str, Any]) -> Callable[[dict[str, Any]], ReadPage]:
-    """A function that reads the page of an entry of `manifest["pages"]` from its pixels.
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenFolder:
+    """A folder whose pages can be read.
 
-    It raises PageError for a page that is missing or does not read.
+    Attributes:
+        folder: where it is.
+        layout: what the pages were laid out by.
+        atlas: the glyphs they were set with.
+        reader: reads them.
+    """
+
+    folder: Path
+    layout: Layout
+    atlas: Atlas
+    reader: PageReader
+
+    def cells(self, entry: dict[str, Any]) -> PageCells:
+        """What stands in the cells of the page of an entry of `manifest["pages"]`.
+
+        Raises:
+            PageError: the page is missing or does not read.
+        """
+        path = self.folder / Path(entry["file"]).name
+        try:
+            return self.reader.cells(path.read_bytes())
+        except OSError as error:
+            raise PageError(f"{path.name}: {error.strerror}; render the pages again") from error
+        except PageError as error:
+            raise PageError(f"{path.name}: {error}") from error
+
+
+def open_folder(folder: Path, manifest: dict[str, Any]) -> OpenFolder:
+    """The folder with its layout and face opened.
 
     Raises:
         PageError: the face here is not the one that the pages were set in.
@@ -177,18 +208,20 @@ def open_pages(folder: Path, manifest: dict[str, Any]) -> Callable[[dict[str, An
             f"{folder}: set in another face than the {setting.face.name} that is here (another version of "
             "its font, or other extras installed); render the pages again"
         )
-    reader = PageReader(layout, atlas_for(setting.face, table.get("helpers")))
+    atlas = atlas_for(setting.face, table.get("helpers"))
+    return OpenFolder(folder, layout, atlas, PageReader(layout, atlas))
 
-    def read(entry: dict[str, Any]) -> ReadPage:
-        path = folder / Path(entry["file"]).name
-        try:
-            return reader.read(path.read_bytes())
-        except OSError as error:
-            raise PageError(f"{path.name}: {error.strerror}; render the pages again") from error
-        except PageError as error:
-            raise PageError(f"{path.name}: {error}") from error
 
-    return read
+def open_pages(folder: Path, manifest: dict[str, Any]) -> Callable[[dict[str, Any]], ReadPage]:
+    """A function that reads the page of an entry of `manifest["pages"]` from its pixels.
+
+    It raises PageError for a page that is missing or does not read.
+
+    Raises:
+        PageError, FontError: as `open_folder` does.
+    """
+    opened = open_folder(folder, manifest)
+    return lambda entry: read_page(opened.cells(entry))
 
 
 def check(folder: Path, manifest: dict[str, Any]) -> list[Mismatch]:

@@ -20,7 +20,7 @@ from snapshot.typeset.lines import slots_of
 from snapshot.typeset.marks import NEWLINE
 from snapshot.typeset.pagetext import decode
 
-__all__ = ["PageReader", "ReadPage"]
+__all__ = ["PageCells", "PageReader", "ReadPage", "read_page"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,32 @@ class ReadPage:
     text: str
     marks: tuple[int, ...]
     ended: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageCells:
+    """What stands in a page's cells.
+
+    Attributes:
+        grey: the image, uint8, shape (height, width); 0 is ink.
+        glyphs: the atlas's number of the glyph in each cell, shape (rows, columns).
+        places: the cell that each character of the page text stands in, counted row by row; -1 for the end
+            of a line that is not printed.
+        page_text: the characters and marks, without filling.
+        ended: whether the end mark stands on the page.
+    """
+
+    grey: NDArray[np.uint8]
+    glyphs: NDArray[np.int64]
+    places: NDArray[np.int64]
+    page_text: str
+    ended: bool
+
+
+def read_page(cells: PageCells) -> ReadPage:
+    """What the cells of a page say."""
+    text, marks = decode(cells.page_text)
+    return ReadPage(cells.page_text, text, marks, cells.ended)
 
 
 class PageReader:
@@ -60,31 +86,44 @@ class PageReader:
             PageError: not an image of the layout's width and grey levels, or a cell that is no glyph; the
                 message names the first by row and column, from 1.
         """
-        glyphs = self._glyphs(self._ink(png))
-        flat = self._line_cells(glyphs) if self._layout.text_columns else glyphs.reshape(-1)
-        ends = np.flatnonzero(flat == self._atlas.end)
-        ended = ends.size > 0
-        if ended:
-            flat = flat[: ends[0]]
-        codes = self._atlas.codes[flat[flat != self._atlas.pad]]
-        page_text = codes[codes >= 0].astype("<u4").tobytes().decode("utf-32-le")
-        text, marks = decode(page_text)
-        return ReadPage(page_text, text, marks, ended)
+        return read_page(self.cells(png))
 
-    def _line_cells(self, glyphs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The cells of a page in columns of lines, slot after slot: each line ends with a newline mark."""
-        atlas = self._atlas
-        newline = int(atlas.glyphs[ord(NEWLINE)])
+    def cells(self, png: bytes) -> PageCells:
+        """Read one page, and tell which cell says what.
+
+        Raises:
+            PageError: as `read` does.
+        """
+        grey = self._grey(png)
+        glyphs = self._glyphs(self._ink(grey))
+        places = self._reading_order(glyphs)
+        numbers = np.append(glyphs.reshape(-1), self._atlas.glyphs[ord(NEWLINE)])[places]
+        ends = np.flatnonzero(numbers == self._atlas.end)
+        if ends.size:
+            numbers, places = numbers[: ends[0]], places[: ends[0]]
+        codes = self._atlas.codes[numbers]
+        said = (numbers != self._atlas.pad) & (codes >= 0)
+        page_text = codes[said].astype("<u4").tobytes().decode("utf-32-le")
+        return PageCells(grey, glyphs, places[said], page_text, ends.size > 0)
+
+    def _reading_order(self, glyphs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Numbers of the cells in the order they are read; -1 is a line's end that is not printed."""
+        cells = np.arange(glyphs.size).reshape(glyphs.shape)
+        count = self._layout.text_columns
+        if not count:
+            return cells.reshape(-1)
         found = []
-        for slot in slots_of(glyphs.reshape(-1, self._layout.columns), self._layout.text_columns):
+        for slot, places in zip(slots_of(glyphs, count), slots_of(cells, count), strict=True):
             # Filling at the end of a slot: the line goes on. Blanks there: it ends before them.
-            goes_on = slot[-1] == atlas.pad
-            used = np.flatnonzero(slot != atlas.blank)
-            found.append(slot if goes_on else np.append(slot[: used[-1] + 1 if used.size else 0], newline))
+            if slot[-1] == self._atlas.pad:
+                found.append(places)
+            else:
+                used = np.flatnonzero(slot != self._atlas.blank)
+                found.append(np.append(places[: used[-1] + 1 if used.size else 0], -1))
         return np.concatenate(found)
 
-    def _ink(self, png: bytes) -> NDArray[np.uint8]:
-        """The image as ink levels."""
+    def _grey(self, png: bytes) -> NDArray[np.uint8]:
+        """The image as grey values."""
         from PIL import Image, UnidentifiedImageError
 
         try:
@@ -95,6 +134,10 @@ class PageReader:
         if grey.shape[1] != self._layout.width:
             wanted = f"pages of {self._layout.name} are {self._layout.width}"
             raise PageError(f"the image is {grey.shape[1]} pixels wide, {wanted}")
+        return grey
+
+    def _ink(self, grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Grey values as ink levels."""
         step = 255 // (self._atlas.face.levels - 1)
         if (grey % step).any():
             raise PageError(
@@ -103,7 +146,7 @@ class PageReader:
         return ((255 - grey) // step).astype(np.uint8)
 
     def _glyphs(self, ink: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Glyph number of each cell, shape (rows, columns)."""
+        """Number of the glyph in each cell, shape (rows, columns)."""
         width, height = self._layout.cell
         columns = self._layout.columns
         rows = ink.shape[0] // height
@@ -124,7 +167,7 @@ class PageReader:
                 row, column = divmod(int(wrong[0]), columns)
                 name = self._atlas.face.name
                 raise PageError(f"row {row + 1}, column {column + 1}: no glyph of {name} has these pixels")
-        return glyphs
+        return glyphs.reshape(rows, columns)
 
 
 class _Templates:
