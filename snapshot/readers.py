@@ -12,8 +12,9 @@ A layout file holds one provider. Its keys:
     * `price`: USD per million tokens as text: `input`, `cache_write`, `cache_read`, `output`; `steps`: the
       same `above` so many tokens of prompt, for the whole prompt
     * `chars_per_token`: `value` and `basis`, for ASCII text; `tokenizer`: a vocabulary that counts exactly
-    * `limits`: what the provider refuses, see `LIMITS`; `evidence`: what is known of legible cells,
-      or a sentence that begins with "not measured"
+    * `limits`: what the provider refuses, see `LIMITS`
+    * `trials`: published trials of how well it reads, see `snapshot.evidence`; `evidence`: what else is known
+      of that, or a sentence that begins with "not measured"
     * `uncertain`, `conflict`: a sentence on figures that are not certain; which of several was taken, and why
     * `layouts`: by name, `default` first: `face` (a file of `fonts/`), `width`, `height` of a full page; the
       answers of `snapshot.solver`. `text_columns`: columns that keep lines, in place of flowing text.
@@ -43,6 +44,7 @@ from typing import Any, TypeVar
 
 from snapshot.billing import BillingRule, rule_from
 from snapshot.errors import LayoutError
+from snapshot.evidence import Trial, trial_from
 from snapshot.resources import locate
 from snapshot.schema import Key, check, money
 
@@ -111,6 +113,7 @@ _READER = {
     "uncertain": Key("text"),
     "conflict": Key("text"),
     "evidence": Key("texts"),
+    "trials": Key("tables"),
     "bounds": Key("table"),
     "peers": Key("tables"),
     "layouts": Key("table"),
@@ -218,13 +221,14 @@ class Reader:
     uncertain: str = ""
     conflict: str = ""
     evidence: tuple[str, ...] = ()
+    trials: tuple[Trial, ...] = ()
     sources: tuple[str, ...] = ()
     route: str = "direct"
 
     @property
     def measured(self) -> bool:
         """Whether anybody has published how well it reads small glyphs."""
-        return any(not item.startswith("not measured") for item in self.evidence)
+        return bool(self.trials) or any(not item.startswith("not measured") for item in self.evidence)
 
     def rule_at(self, detail: str | None) -> BillingRule:
         """The billing rule of images sent at `detail`; the reader's own where none is known for it."""
@@ -385,6 +389,10 @@ def _reader(file: Mapping[str, Any], entry: Mapping[str, Any], where: str) -> Re
         uncertain=entry.get("uncertain", ""),
         conflict=entry.get("conflict", ""),
         evidence=tuple(entry.get("evidence", ())),
+        trials=tuple(
+            trial_from(trial, f"{where}, trial {number}")
+            for number, trial in enumerate(entry.get("trials", ()), 1)
+        ),
         sources=tuple(file["sources"]),
     )
 

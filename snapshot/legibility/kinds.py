@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 
 from snapshot.text_classes import is_code_line
 
-__all__ = ["KINDS", "KindScore", "scores"]
+__all__ = ["KINDS", "KindScore", "scored"]
 
 KINDS = ("prose", "code", "hashes", "paths", "numbers")
 """In `hashes` are UUIDs and identifiers of random characters, in `paths` hosts, URLs and mail addresses, in
 `numbers` versions, times and IP addresses; `code` is also what logs and data consist of."""
 
 _KIND_OF = {
-    "hash": "hashes", "uuid": "hashes", "identifier": "hashes", "path": "paths", "url": "paths", "host": "paths",
-    "mail": "paths", "number": "numbers", "version": "numbers", "time": "numbers", "ip": "numbers",
+    "hash": "hashes", "uuid": "hashes", "identifier": "hashes", "path": "paths", "url": "paths",
+    "host": "paths", "mail": "paths", "number": "numbers", "version": "numbers", "time": "numbers",
+    "ip": "numbers",
 }  # fmt: skip
 _WORD = re.compile(r"\S+")
 
@@ -57,8 +58,8 @@ class KindScore:
         )
 
 
-def scores(text: str, right: NDArray[np.bool_]) -> tuple[KindScore, ...]:
-    """The score of each kind of text, in the order of `KINDS`.
+def scored(text: str, right: NDArray[np.bool_]) -> tuple[tuple[KindScore, ...], frozenset[str]]:
+    """The score of each kind of text, in the order of `KINDS`, and the exact strings that are not exact.
 
     Args:
         text: what stood there, lines ended by newlines.
@@ -66,6 +67,7 @@ def scores(text: str, right: NDArray[np.bool_]) -> tuple[KindScore, ...]:
     """
     sums = {kind: [0, 0, 0, 0] for kind in KINDS}
     wrong_before = np.concatenate(([0], np.cumsum(~right)))
+    lost = set()
     for kind, start, stop in _spans(text):
         wrong = int(wrong_before[stop] - wrong_before[start])
         entry = sums[kind]
@@ -73,7 +75,9 @@ def scores(text: str, right: NDArray[np.bool_]) -> tuple[KindScore, ...]:
         entry[1] += stop - start - wrong
         entry[2] += 1
         entry[3] += not wrong
-    return tuple(KindScore(kind, *sums[kind]) for kind in KINDS)
+        if wrong and kind not in ("prose", "code"):
+            lost.add(text[start:stop])
+    return tuple(KindScore(kind, *sums[kind]) for kind in KINDS), frozenset(lost)
 
 
 def _spans(text: str) -> Iterator[tuple[str, int, int]]:

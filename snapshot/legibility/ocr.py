@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from snapshot.errors import SnapshotError
 
-__all__ = ["FACTORS", "Recogniser", "cut_rows", "has_ocr", "has_tesseract", "shrunk", "tesseract_rows"]
+__all__ = ["FACTORS", "Recogniser", "cut_rows", "has_ocr", "has_tesseract", "shrunk", "tesseract"]
 
 FACTORS = (1.0, 0.75, 0.6, 0.5, 0.4)
 """Shrink factors at which faces are compared: 0.7 and 0.555 are what providers do to oversized pages."""
@@ -128,11 +128,10 @@ def _opened() -> tuple[Any, str, list[str]]:
     return session, session.get_inputs()[0].name, ["", *characters, " "]
 
 
-def tesseract_rows(page: NDArray[np.uint8], rows: int) -> list[str]:
-    """What Tesseract reads on a page of so many rows of text, a string each; blank rows are dropped.
+def tesseract(page: NDArray[np.uint8], rows: int) -> str:
+    """What Tesseract reads on a page of grey values with so many rows of text.
 
-    The page is enlarged so that glyphs have the size it was trained on. Where it finds more or fewer rows than
-    there are, what is left over counts as wrong.
+    The page is enlarged so that glyphs have the size it was trained on.
 
     Raises:
         SnapshotError: it is not installed, or fails.
@@ -147,12 +146,8 @@ def tesseract_rows(page: NDArray[np.uint8], rows: int) -> list[str]:
         path = Path(folder) / "page.png"
         Image.fromarray(page).resize(size, Image.Resampling.LANCZOS).save(path, compress_level=1)
         command = ["tesseract", str(path), "-", "--psm", "6", "--dpi", "300"]
-        done = subprocess.run(
-            command, capture_output=True, check=False, env={**os.environ, "OMP_THREAD_LIMIT": "1"}
-        )
+        environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
+        done = subprocess.run(command, capture_output=True, check=False, env=environment)
     if done.returncode:
         raise SnapshotError(f"tesseract failed: {done.stderr.decode('utf-8', 'replace').strip()[-200:]}")
-    found = [line for line in done.stdout.decode("utf-8", "replace").splitlines() if line.strip()]
-    return [*found[: rows - 1], *([" ".join(found[rows - 1 :])] if len(found) >= rows else []), *[""] * rows][
-        :rows
-    ]
+    return done.stdout.decode("utf-8", "replace")

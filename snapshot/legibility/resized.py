@@ -115,6 +115,6 @@ def _own(weights: NDArray[np.float32], size: int, count: int) -> NDArray[np.floa
 
 
 def _squares(own: NDArray[np.float32], size: int, count: int) -> NDArray[np.float32]:
-    """For each cell the matrix that takes glyphs to what the resized ones are compared by: (count, size, size)."""
+    """For each cell the products of its weights with each other: shape (count, size, size)."""
     parts = (own[:, at * size : (at + 1) * size] for at in range(count))
     return np.stack([part.T @ part for part in parts])
