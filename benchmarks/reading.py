@@ -21,28 +21,26 @@ _UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _BASE64 = _UPPER + _UPPER[:26].lower() + "+/"
 
 
-def rows(strings: int = 14, seed: int = 11) -> tuple[str, ...]:
-    """Rows of text: the sample's, so many of exact strings, and one of all of ASCII in random order."""
-    rng = random.Random(seed)
-    made, row, kind = [], "", 0
-    while len(made) < strings:
-        string = _string(rng, kind)
-        kind += 1
-        if len(row) + 1 + len(string) > COLUMNS:
-            made.append(row)
-            row = ""
-        row = f"{row} {string}".strip()
-    shuffled = list(ASCII[1:] * 2)
-    rng.shuffle(shuffled)
-    noise = "".join(shuffled)
-    half = COLUMNS // 8
-    chunks = [noise[at : at + 7] for at in range(0, len(noise), 7)][: 2 * half]
-    return (
-        *_SAMPLE.read_text(encoding="utf-8").splitlines(),
-        *made,
-        " ".join(chunks[:half]),
-        " ".join(chunks[half:]),
-    )
+def rows(strings: int = 10, seeds: tuple[int, ...] = (11,)) -> tuple[str, ...]:
+    """Rows of text: the sample's and, for each seed, exact strings and two rows of ASCII in random order."""
+    made = _SAMPLE.read_text(encoding="utf-8").splitlines()
+    for seed in seeds:
+        rng = random.Random(seed)
+        row, kind = "", 0
+        first = len(made)
+        while len(made) < first + strings:
+            string = _string(rng, kind)
+            kind += 1
+            if len(row) + 1 + len(string) > COLUMNS:
+                made.append(row)
+                row = ""
+            row = f"{row} {string}".strip()
+        shuffled = list(ASCII[1:])
+        for _ in range(2):
+            rng.shuffle(shuffled)
+            noise = "".join(shuffled[: COLUMNS // 8 * 7])
+            made.append(" ".join(noise[at : at + 7] for at in range(0, len(noise), 7)))
+    return tuple(made)
 
 
 def _string(rng: random.Random, kind: int) -> str:

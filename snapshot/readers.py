@@ -20,7 +20,7 @@ A layout file holds one provider. Its keys:
       answers of `snapshot.solver`. `text_columns`: columns that keep lines, in place of flowing text.
       `bounds`: `max_side`, the longest side a page may take, and `why`
     * `example`: a model id that stands for the reader where costs are compared
-    * `peers`: page sizes that other tools use, to compare with
+    * `peers`: pages that other tools send, to compare with: `size`, `who`, and `glyphs` on their `cell`
     * `[[readers.lines]]`: models of the reader that differ: `models`, and their own `window`, `max_output`,
       `price`, `limits`, `billing_at`
     * `extends`: the name of a reader of which everything else is taken that the table does not give
@@ -53,6 +53,7 @@ __all__ = [
     "LIMITS",
     "ModelLine",
     "PageShape",
+    "Peer",
     "Price",
     "Reader",
     "best_match",
@@ -134,7 +135,12 @@ _SHAPE = {
     "text_columns": Key("count"),
 }
 _BOUNDS = {"max_side": Key("count", required=True), "why": Key("text", required=True)}
-_PEER = {"size": Key("size", required=True), "who": Key("text", required=True)}
+_PEER = {
+    "size": Key("size", required=True),
+    "who": Key("text", required=True),
+    "glyphs": Key("text"),
+    "cell": Key("size"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +151,17 @@ class PageShape:
     width: int
     height: int
     text_columns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A page that another tool sends to the reader: its size in pixels, glyphs and cell where they are known."""
+
+    width: int
+    height: int
+    who: str
+    glyphs: str = ""
+    cell: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +232,7 @@ class Reader:
     limits: Mapping[str, int] = field(default_factory=dict)
     bounds: tuple[int, str] | None = None
     layouts: Mapping[str, PageShape] = field(default_factory=dict)
-    peers: tuple[tuple[int, int, str], ...] = ()
+    peers: tuple[Peer, ...] = ()
     lines: tuple[ModelLine, ...] = ()
     example: str = ""
     uncertain: str = ""
@@ -380,7 +397,15 @@ def _reader(file: Mapping[str, Any], entry: Mapping[str, Any], where: str) -> Re
         limits=own.limits,
         bounds=None if bounds is None else (bounds["max_side"], bounds["why"]),
         layouts={name: PageShape(**shape) for name, shape in shapes.items()},
-        peers=tuple((*peer["size"], peer["who"]) for peer in peers),
+        peers=tuple(
+            Peer(
+                *peer["size"],
+                peer["who"],
+                peer.get("glyphs", ""),
+                tuple(peer["cell"]) if "cell" in peer else None,
+            )
+            for peer in peers
+        ),
         lines=tuple(
             line_from(check(line, _LINE, f"{where}, line {number}"), rules, f"{where}, line {number}")
             for number, line in enumerate(entry.get("lines", ()), 1)

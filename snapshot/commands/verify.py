@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 _RISKS_SHOWN = 5
+_PAIRS_SHOWN = 6
+_LONGEST = 40  # characters of a string that is shown
 
 
 def add(commands: Commands) -> None:
@@ -23,8 +25,8 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "verify",
         help="whether pages can be sent: whole, unresized, legible",
-        description="Verifies the pages of a folder against manifest, source and reader: untampered, complete, "
-        "read back exactly, not resized by the provider, and legible by measures and published trials.",
+        description="Verifies the pages of a folder against manifest, source and reader: untampered, "
+        "complete, read back exactly, not resized by the provider, legible by measures and published trials.",
         epilog="example: snapshot verify session.pages -m gpt-5.6-sol --html report.html",
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="a folder that render wrote")
@@ -91,10 +93,10 @@ def _print(verdict: Verdict, factsheet: bool) -> None:
     for check in verdict.checks:
         print(f"  {'ok  ' if check.passed else 'FAIL'}  {check.name:<17}{check.says}")
     if verdict.confused:
-        pairs = "  ".join(f"{a}>{b} {count}" for a, b, count in verdict.confused)
+        pairs = "  ".join(f"{a}>{b} {count}" for a, b, count in verdict.confused[:_PAIRS_SHOWN])
         print(f"        {'confused':<17}at {STRESS:g} of the size seen: {pairs}")
     for factor, reading in list(verdict.ocr.items())[1:]:
-        pairs = " ".join(f"{a or '∅'}>{b or '∅'}:{count}" for a, b, count in reading.confused[:6])
+        pairs = " ".join(f"{a or '∅'}>{b or '∅'}:{count}" for a, b, count in reading.confused[:_PAIRS_SHOWN])
         print(
             f"        {f'shrunk by {factor:g}':<17}neural reader: {reading.error_rate:.3f} of characters wrong, "
             f"{reading.exact} of {reading.strings} exact strings; {pairs}"
@@ -106,11 +108,10 @@ def _print(verdict: Verdict, factsheet: bool) -> None:
     if verdict.risks:
         held = sum(risk.held for risk in verdict.risks)
         beside = f"{held:,} of them travel as text" if factsheet else "no --factsheet was named to look in"
-        first = ", ".join(risk.text for risk in verdict.risks if not risk.held and len(risk.text) <= 40)
-        shown = ", ".join(first.split(", ")[:_RISKS_SHOWN])
+        first = [risk.text for risk in verdict.risks if not risk.held and len(risk.text) <= _LONGEST]
         print(f"        {'exact strings':<17}{len(verdict.risks):,} that context does not correct; {beside}")
-        if shown:
-            print(f"        {'riskiest':<17}{shown}")
+        if first:
+            print(f"        {'riskiest':<17}{', '.join(first[:_RISKS_SHOWN])}")
 
 
 def _described(verdict: Verdict) -> dict[str, Any]:

@@ -17,11 +17,12 @@ __all__ = ["as_html"]
 _ZOOM = 5
 _SHOWN = 40
 _STYLE = """\
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+color: #222 }
 h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2rem }
 table { border-collapse: collapse; width: 100% } td, th { padding: .3rem .6rem; text-align: left;
 border-bottom: 1px solid #e4e7eb; vertical-align: top } th { font-weight: 600; white-space: nowrap }
-td.n { text-align: right; font-variant-numeric: tabular-nums } code { font-size: .95em; overflow-wrap: anywhere }
+code { font-size: .95em; overflow-wrap: anywhere }
 .yes { color: #0a7d53 } .no { color: #c0262d; font-weight: 600 }
 .cells { display: flex; flex-wrap: wrap; gap: 1rem } figure { margin: 0 } figcaption { font-size: .8rem }
 img { image-rendering: pixelated; border: 1px solid #c9ced4; display: block } .note { color: #6b7280 }"""
@@ -30,16 +31,14 @@ img { image-rendering: pixelated; border: 1px solid #c9ced4; display: block } .n
 def as_html(verdict: Verdict) -> str:
     """The report; one file, no script, nothing to fetch."""
     title = f"{verdict.folder.name}: {'verified' if verdict.passed else 'refused'}"
-    whom = f"for {verdict.model} ({verdict.reader})" if verdict.model else f"for {verdict.reader}"
-    width, height = verdict.cell
+    whom = f"{verdict.model} ({verdict.reader})" if verdict.model else verdict.reader
+    pages = f"{verdict.pages} page{'s' * (verdict.pages != 1)} for {escape(whom)}"
+    cell = " × ".join(f"{side:.3g}" for side in verdict.cell)
+    checks = ((_mark(item.passed), f"<b>{item.name}</b>", escape(item.says)) for item in verdict.checks)
     body = [
         f"<h1>{escape(title)}</h1>",
-        f"<p>{verdict.pages} page{'s' * (verdict.pages != 1)} {escape(whom)}; "
-        f"a character is seen on {width:.3g} × {height:.3g} pixels.</p>",
-        _table(
-            (),
-            ((_mark(check.passed), f"<b>{check.name}</b>", escape(check.says)) for check in verdict.checks),
-        ),
+        f"<p>{pages}; a character is seen on {cell} pixels.</p>",
+        _table((), checks),
         *_kinds(verdict),
         *_worst(verdict),
         *_ocr(verdict),
@@ -78,8 +77,8 @@ def _kinds(verdict: Verdict) -> Iterable[str]:
     yield "<h2>What is left of each kind of text, as the model sees it</h2>"
     yield _table(("kind", "characters", "read rightly", "words and strings", "exact"), rows)
     yield (
-        '<p class="note">By the nearest-glyph reader, who knows the face and sees without noise: an upper bound '
-        "of what a model reads. What it misreads is gone.</p>"
+        '<p class="note">By the nearest-glyph reader, who knows the face and sees without noise: an upper '
+        "bound of what a model reads. What it misreads is gone.</p>"
     )
     if verdict.confused:
         pairs = ", ".join(f"{_char(a)} → {_char(b)} ({count:,})" for a, b, count in verdict.confused)
@@ -94,14 +93,13 @@ def _worst(verdict: Verdict) -> Iterable[str]:
     for cell in verdict.worst:
         said = f"read as {_char(cell.rival)}" if cell.misread else f"nearest to {_char(cell.rival)}"
         where = f"page {cell.page}, row {cell.row}, column {cell.column}"
-        yield (
-            f'<figure><img alt="{escape(cell.char)} and its neighbours" src="{_picture(cell.picture)}">'
-            f"<figcaption>{_char(cell.char)} {said}, margin {cell.margin:.0f}<br>{where}</figcaption></figure>"
-        )
+        image = f'<img alt="{escape(cell.char)} and its neighbours" src="{_picture(cell.picture)}">'
+        caption = f"{_char(cell.char)} {said}, margin {cell.margin:.0f}<br>{where}"
+        yield f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
     yield "</div>"
     yield (
-        '<p class="note">In the middle of each picture, enlarged. The margin is the difference to the next glyph '
-        "in grey levels of 255.</p>"
+        '<p class="note">In the middle of each picture, enlarged. The margin is the difference to the next '
+        "glyph in grey levels of 255.</p>"
     )
 
 
@@ -149,7 +147,8 @@ def _basis(verdict: Verdict) -> Iterable[str]:
             continue
         least = "at least " if found.at_least else ""
         sources = ", ".join(dict.fromkeys(trial.source for trial in found.trials))
-        yield f"<p>{name}: recall of {least}{found.recall:.2f}. {escape(found.basis)}. Source: {escape(sources)}.</p>"
+        said = escape(f"{found.basis}. Source: {sources}.")
+        yield f"<p>{name}: recall of {least}{found.recall:.2f}. {said}</p>"
 
 
 def _char(char: str) -> str:
