@@ -7,6 +7,10 @@ SnapshotError
 ├── PageError         a page that does not read back, or a manifest that does not fit its pages
 ├── OutputError       a folder that cannot be written to, or holds what is not ours
 ├── ArchiveError      an archive that is damaged, of a newer version, or of another conversation
+├── SessionError      a store or a session that cannot be used as asked
+│   ├── StaleCompaction   the branch has changed since the compaction was planned; nothing was written
+│   ├── SessionBusy       something runs that must not be disturbed: a compaction, a turn, an open call
+│   └── SessionDamaged    what is stored is damaged or newer, so that it is read-only
 ├── NotOverflow       an error that is no overflow, so there is nothing to recover from
 ├── SummarizerRequired  only a summary would fit, and the caller gave no way to make one
 └── CannotFit         even fully compacted, the request is too large
@@ -24,7 +28,11 @@ __all__ = [
     "NotOverflow",
     "OutputError",
     "PageError",
+    "SessionBusy",
+    "SessionDamaged",
+    "SessionError",
     "SnapshotError",
+    "StaleCompaction",
     "SummarizerRequired",
     "TranscriptError",
 ]
@@ -73,6 +81,31 @@ class OutputError(SnapshotError):
 
 class ArchiveError(SnapshotError):
     """An archive that is damaged, of a newer version, or of another conversation."""
+
+
+class SessionError(SnapshotError):
+    """A store or a session that cannot be used as asked; nothing was changed."""
+
+
+class StaleCompaction(SessionError):
+    """The branch has changed since the compaction was planned; nothing was written.
+
+    Attributes:
+        leaf: id of the node that the branch ends with now, "" if it is empty.
+        revision: the branch's revision now.
+    """
+
+    def __init__(self, what: str, *, leaf: str, revision: int) -> None:
+        self.leaf, self.revision = leaf, revision
+        super().__init__(what)
+
+
+class SessionBusy(SessionError):
+    """Something runs that must not be disturbed: a compaction, a turn, an open call."""
+
+
+class SessionDamaged(SessionError):
+    """What is stored is damaged, or of a newer version: it can be read, and not be written to."""
 
 
 class NotOverflow(SnapshotError):

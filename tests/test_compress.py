@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import snapshot
+from snapshot import compiled as compiled_module
+from snapshot.compiled import can_compile
 from snapshot.errors import SnapshotError
 from snapshot.layout import layout_for
 from snapshot.pages import Setting
-from snapshot.raster import compiled as compiled_module
-from snapshot.raster.compiled import can_compile
 from snapshot.raster.compress import PROFILES, compressor_for
 from snapshot.resources import locate
 from snapshot.source import Source
@@ -111,7 +111,7 @@ _RENDER = """
 import snapshot
 from snapshot.layout import layout_for
 from snapshot.pages import Setting
-from snapshot.raster.compiled import can_compile
+from snapshot.compiled import can_compile
 from snapshot.source import Source
 
 print(can_compile())

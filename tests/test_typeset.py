@@ -19,6 +19,7 @@ from snapshot.typeset.fold import fold
 from snapshot.typeset.grid import pads_before, set_pages
 from snapshot.typeset.joining import AFTER, BEFORE, joining_type
 from snapshot.typeset.pagetext import Coverage, code_points, decode, encode, from_code_points
+from snapshot.typeset.plain import PlainSetter
 from snapshot.typeset.splice import Splice, widened
 from snapshot.typeset.uncovered import uncovered
 from snapshot.typeset.units import FIRST_UNIT, Unit
@@ -197,6 +198,39 @@ def test_stretches_change_nothing(text, size):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grid_module, "_STRETCH", size)
         assert [grid.cells.tolist() for grid in set_pages(source, atlas, 30, 5)] == whole
+
+
+@given(texts, st.integers(1, 400), st.integers(4, 60))
+def test_the_kernel_sets_what_numpy_sets(text, size, columns):
+    setting = Setting(layout_for("claude-opus-4-8"))
+    text = text * 3
+    own = tuple(at for at, char in enumerate(text) if char in marks.SOURCE_MARKS and at % 2)
+    source = Source(text, own)
+    atlas = setting.atlas(source)
+    plain = list(set_pages(source, atlas, columns, 5))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grid_module, "_STRETCH_COMPILED", size)
+        quick = list(set_pages(source, atlas, columns, 5, compiled=True))
+    assert [(grid.start, grid.stop) for grid in quick] == [(grid.start, grid.stop) for grid in plain]
+    assert [grid.cells.tolist() for grid in quick] == [grid.cells.tolist() for grid in plain]
+
+
+def test_the_kernel_is_at_work():
+    """Plain text goes through it; clusters and controls do not."""
+    atlas = Setting(layout_for("claude-opus-4-8")).atlas(Source("x"))
+    for text, plain in (
+        ("a  b\n\tc — é ⁋ ⸘ 漢字", True),
+        ("🚀", False),
+        ("\u0628\u0629", False),
+        ("a\ufeffb\u200e", True),
+        ("cafe\u0301", False),
+        ("a\x1b[1mb", False),
+        ("a\x9bb", False),
+        ("👍🏽", False),
+        ("\u0600a", False),
+    ):
+        setter = PlainSetter(text, np.zeros(0, np.int64), atlas, 40)
+        assert (setter.set(0, len(text), 0) is not None) == plain, text
 
 
 def slow_pads(units: list[int], sizes: list[int], column: int, columns: int) -> dict[int, int]:

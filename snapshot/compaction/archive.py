@@ -6,30 +6,18 @@ for another reader too. It can be searched, looked up by page or message, and pu
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, cast
+from typing import Any
 
 from snapshot.errors import ArchiveError
-from snapshot.messages import (
-    File,
-    Image,
-    Message,
-    Opaque,
-    Part,
-    Reasoning,
-    Text,
-    ToolCall,
-    ToolResult,
-    Transcript,
-    Usage,
-)
+from snapshot.messages import Message, Part, Text, Transcript
 from snapshot.source import Source, source_of
+from snapshot.stored import from_json, to_json
 
 __all__ = ["CLOSING", "OPENING", "Archive", "Found"]
 
@@ -40,9 +28,6 @@ OPENING = "== ARCHIVE OF EARLIER MESSAGES =="
 CLOSING = "== END OF ARCHIVE =="
 """First line of the text that follows them."""
 
-_KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (Text, Reasoning, ToolCall, ToolResult, Image, File, Opaque)
-}
 # Longest text that a search shows around what it found.
 _AROUND = 80
 
@@ -228,7 +213,7 @@ class Archive:
                 "tiers": list(self.tiers),
                 "reasoning": self.reasoning,
                 "summary": self.summary,
-                "messages": [_message_to(message) for message in self.messages],
+                "messages": [to_json(message) for message in self.messages],
                 "source_sha256": sha256(self.source.text.encode("utf-8", "surrogatepass")).hexdigest(),
             }
         )
@@ -250,7 +235,7 @@ class Archive:
         try:
             archive = cls(
                 head=value["head"],
-                messages=tuple(_message_from(message) for message in value["messages"]),
+                messages=tuple(from_json(message) for message in value["messages"]),
                 format=value["format"],
                 layout=value["layout"],
                 pages=tuple((start, stop) for start, stop in value["pages"]),
@@ -277,53 +262,3 @@ def _marked(messages: Sequence[Message]) -> Iterator[tuple[int, int]]:
 
 def _cut(message: Message, parts: Sequence[Part]) -> tuple[Message, ...]:
     return (replace(message, parts=tuple(parts), raw=()),) if parts else ()
-
-
-def _message_to(message: Message) -> dict[str, Any]:
-    value: dict[str, Any] = {"role": message.role, "parts": [_part_to(part) for part in message.parts]}
-    value |= {key: getattr(message, key) for key in ("id", "time") if getattr(message, key)}
-    if message.usage is not None:
-        value["usage"] = [message.usage.input, message.usage.output]
-    if message.raw:
-        value["raw"] = list(message.raw)
-    return value
-
-
-def _message_from(value: dict[str, Any]) -> Message:
-    usage = value.get("usage")
-    return Message(
-        value["role"],
-        tuple(_part_from(part) for part in value["parts"]),
-        value.get("id", ""),
-        value.get("time", ""),
-        Usage(*usage) if usage else None,
-        tuple(value.get("raw", ())),
-    )
-
-
-def _part_to(part: Part) -> dict[str, Any]:
-    """The part's fields, but for those that are empty, with its type's name under `is`."""
-    value: dict[str, Any] = {"is": type(part).__name__}
-    for field in fields(part):
-        item = getattr(part, field.name)
-        if isinstance(item, bytes):
-            item = base64.b64encode(item).decode("ascii")
-        elif isinstance(item, tuple):
-            item = [_part_to(inner) for inner in cast("tuple[Part, ...]", item)]
-        if item or field.name == "text":
-            value[field.name] = item
-    return value
-
-
-def _part_from(value: dict[str, Any]) -> Part:
-    given = dict(value)
-    kind = _KINDS[given.pop("is")]
-    if "data" in given:
-        given["data"] = base64.b64decode(given["data"], validate=True)
-    if kind is ToolResult:
-        given["content"] = tuple(_part_from(inner) for inner in given.get("content", ()))
-    defaults = dict.fromkeys(("id", "name", "arguments", "call_id", "media_type", "kind", "json", "text"), "")
-    names = {field.name for field in fields(kind)}
-    return kind(
-        **{name: given.get(name, default) for name, default in defaults.items() if name in names} | given
-    )

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from snapshot.errors import PageError
 from snapshot.layout import Layout
 from snapshot.raster.atlas import Atlas
-from snapshot.typeset.bidi import turned
+from snapshot.typeset.bidi import came_from, turned
 from snapshot.typeset.lines import slots_of
 from snapshot.typeset.marks import NEWLINE
 from snapshot.typeset.pagetext import decode
-from snapshot.typeset.units import spelled
+from snapshot.typeset.units import FIRST_UNIT, spelled
 
-__all__ = ["PageReader", "ReadPage"]
+__all__ = ["PageCells", "PageReader", "ReadPage", "read_page"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,32 @@ class ReadPage:
     text: str
     marks: tuple[int, ...]
     ended: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageCells:
+    """What stands in a page's cells.
+
+    Attributes:
+        grey: the image, uint8, shape (height, width); 0 is ink.
+        glyphs: the atlas's number of the glyph in each cell, shape (rows, columns).
+        places: the cell that each character of the page text stands in, counted row by row; -1 for the end
+            of a line that is not printed.
+        page_text: the characters and marks, without filling.
+        ended: whether the end mark stands on the page.
+    """
+
+    grey: NDArray[np.uint8]
+    glyphs: NDArray[np.int64]
+    places: NDArray[np.int64]
+    page_text: str
+    ended: bool
+
+
+def read_page(cells: PageCells) -> ReadPage:
+    """What the cells of a page say."""
+    text, marks = decode(cells.page_text)
+    return ReadPage(cells.page_text, text, marks, cells.ended)
 
 
 class PageReader:
@@ -66,37 +92,55 @@ class PageReader:
             PageError: not an image of the layout's width and grey levels, or a cell that is no glyph; the
                 message names the first by row and column, from 1.
         """
-        glyphs = self._glyphs(self._ink(png))
-        flat = self._line_cells(glyphs) if self._layout.text_columns else self._flowing_cells(glyphs)
-        ends = np.flatnonzero(flat == self._atlas.end)
-        ended = ends.size > 0
-        if ended:
-            flat = flat[: ends[0]]
-        codes = self._atlas.codes[flat[flat != self._atlas.pad]]
-        codes = spelled(codes[codes >= 0].astype(np.uint32), self._units)
-        page_text = codes.astype("<u4").tobytes().decode("utf-32-le")
-        text, marks = decode(page_text)
-        return ReadPage(page_text, text, marks, ended)
+        return read_page(self.cells(png))
 
-    def _flowing_cells(self, glyphs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The cells of a page of flowing text, in reading order."""
-        return turned(glyphs.reshape(-1, self._layout.columns), self._atlas).reshape(-1)
+    def cells(self, png: bytes) -> PageCells:
+        """Read one page, and tell which cell says what.
 
-    def _line_cells(self, glyphs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The cells of a page in columns of lines, slot after slot: each line ends with a newline mark."""
-        atlas = self._atlas
-        newline = int(atlas.glyphs[ord(NEWLINE)])
-        found = []
-        slots = slots_of(glyphs.reshape(-1, self._layout.columns), self._layout.text_columns)
-        for slot in turned(slots, atlas):
+        Raises:
+            PageError: as `read` does.
+        """
+        grey = self._grey(png)
+        glyphs = self._glyphs(self._ink(grey))
+        numbers, places = self._in_reading_order(glyphs)
+        ends = np.flatnonzero(numbers == self._atlas.end)
+        if ends.size:
+            numbers, places = numbers[: ends[0]], places[: ends[0]]
+        codes = self._atlas.codes[numbers]
+        said = (numbers != self._atlas.pad) & (codes >= 0)
+        codes, places = codes[said].astype(np.uint32), places[said]
+        if (codes >= FIRST_UNIT).any():
+            places = places.repeat(
+                [len(self._units[code].text) if code >= FIRST_UNIT else 1 for code in codes.tolist()]
+            )
+        page_text = spelled(codes, self._units).astype("<u4").tobytes().decode("utf-32-le")
+        return PageCells(grey, glyphs, places, page_text, ends.size > 0)
+
+    def _in_reading_order(self, glyphs: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The glyphs in the order they are read, and the cell of each; -1 for a line's end that is not printed."""
+        atlas, count = self._atlas, self._layout.text_columns
+        cells = np.arange(glyphs.size).reshape(glyphs.shape)
+        if not count:
+            places = np.take_along_axis(cells, came_from(glyphs, atlas), axis=1)
+            return turned(glyphs, atlas).reshape(-1), places.reshape(-1)
+        slots, cells = slots_of(glyphs, count), slots_of(cells, count)
+        cells = np.take_along_axis(cells, came_from(slots, atlas), axis=1)
+        found: list[NDArray[np.int64]] = []
+        places: list[NDArray[np.int64]] = []
+        for slot, its_cells in zip(turned(slots, atlas), cells, strict=True):
             # Filling at the end of a slot: the line goes on. Blanks there: it ends before them.
-            goes_on = slot[-1] == atlas.pad
-            used = np.flatnonzero(slot != atlas.blank)
-            found.append(slot if goes_on else np.append(slot[: used[-1] + 1 if used.size else 0], newline))
-        return np.concatenate(found)
+            if slot[-1] == atlas.pad:
+                found.append(slot)
+                places.append(its_cells)
+            else:
+                used = np.flatnonzero(slot != atlas.blank)
+                stop = used[-1] + 1 if used.size else 0
+                found.append(np.append(slot[:stop], atlas.glyphs[ord(NEWLINE)]))
+                places.append(np.append(its_cells[:stop], -1))
+        return np.concatenate(found), np.concatenate(places)
 
-    def _ink(self, png: bytes) -> NDArray[np.uint8]:
-        """The image as ink levels."""
+    def _grey(self, png: bytes) -> NDArray[np.uint8]:
+        """The image as grey values."""
         from PIL import Image, UnidentifiedImageError
 
         try:
@@ -107,6 +151,10 @@ class PageReader:
         if grey.shape[1] != self._layout.width:
             wanted = f"pages of {self._layout.name} are {self._layout.width}"
             raise PageError(f"the image is {grey.shape[1]} pixels wide, {wanted}")
+        return grey
+
+    def _ink(self, grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Grey values as ink levels."""
         step = 255 // (self._atlas.face.levels - 1)
         if (grey % step).any():
             raise PageError(
@@ -115,7 +163,7 @@ class PageReader:
         return ((255 - grey) // step).astype(np.uint8)
 
     def _glyphs(self, ink: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Glyph number of each cell, shape (rows, columns)."""
+        """Number of the glyph in each cell, shape (rows, columns)."""
         width, height = self._layout.cell
         columns = self._layout.columns
         rows = ink.shape[0] // height
@@ -128,7 +176,7 @@ class PageReader:
             row, column = divmod(int(wrong[0]), columns)
             name = self._atlas.face.name
             raise PageError(f"row {row + 1}, column {column + 1}: no glyph of {name} has these pixels")
-        return glyphs
+        return glyphs.reshape(rows, columns)
 
     def _read_wide(self, cells: NDArray[np.uint8], glyphs: NDArray[np.int64], columns: int) -> None:
         """Number the cells that are no narrow glyphs, and so parts of wide ones, which are whole in a row."""

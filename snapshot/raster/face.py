@@ -353,23 +353,34 @@ class OpenFace:
             cell[y0:y1, x0:x1] = ink[y0 - y : y1 - y, x0 - x : x1 - x]
         return cell
 
-    def fit(self) -> tuple[tuple[int, int], int]:
-        """Largest pixel size, and the baseline for it, at which printable ASCII fits the cell."""
+    def fit(self, *, stretch: bool = False) -> tuple[tuple[int, int], int]:
+        """Largest pixel size, and the baseline for it, at which printable ASCII fits the cell.
+
+        Args:
+            stretch: make an outline as wide as the cell and as high, each for itself.
+        """
         width, height = self._face.cell
         ascii_glyphs = [index for code, index in self.characters.items() if 33 <= code <= 126]
         if not ascii_glyphs:
             raise FontError(f"{self._face.path}: has no Latin letters, so it cannot be the main face")
         if not self._font.is_scalable:
-            above, _ = self._extent(ascii_glyphs)
-            return (0, 0), above
-        for size in range(4 * height, 3, -1):
-            self._font.set_pixel_sizes(size, size)
-            if self._bitmap(self.characters.get(ord("M"), ascii_glyphs[0]))[3] > width + 0.25:
-                continue
+            above, below = self._extent(ascii_glyphs)
+            return (0, 0), above + max(0, height - above - below) // 2
+        letter = self.characters.get(ord("M"), ascii_glyphs[0])
+        across = next(
+            (size for size in range(4 * height, 3, -1) if self._wide(letter, size) <= width + 0.25), 0
+        )
+        for size in range(4 * height if stretch else across, 3, -1):
+            self._font.set_pixel_sizes(across if stretch else size, size)
             above, below = self._extent(ascii_glyphs)
             if above + below <= height:
-                return (size, size), above + (height - above - below) // 2
+                return (across if stretch else size, size), above + (height - above - below) // 2
         raise FontError(f"{self._face.path}: fits no cell of {width}x{height} pixels at any size")
+
+    def _wide(self, index: int, size: int) -> float:
+        """Advance of a glyph in pixels at that many pixels per em."""
+        self._font.set_pixel_sizes(size, size)
+        return self._bitmap(index)[3]
 
     def _extent(self, glyphs: Iterable[int]) -> tuple[int, int]:
         """Pixel rows of ink above and below the baseline."""

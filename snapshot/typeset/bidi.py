@@ -10,14 +10,16 @@ read. (All of Unicode's bidirectional algorithm cannot be undone: it shows diffe
 from __future__ import annotations
 
 import unicodedata
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.typeset import marks
 
-__all__ = ["classes_of", "turned"]
+__all__ = ["came_from", "classes_of", "turned"]
+
+_N = TypeVar("_N", bound=np.integer)
 
 # Classes of cells. Of a glyph over several cells, or in brackets, all but the first are `_PART`.
 _OTHER, _NEUTRAL, _DIGIT, _SEPARATOR, _RIGHT, _OPEN, _CLOSE, _PART = range(8)
@@ -84,28 +86,44 @@ def _within(codes: NDArray[np.int32], ranges: tuple[tuple[int, int], ...]) -> ND
     return within
 
 
-def turned(cells: NDArray[Any], glyphs: _Glyphs) -> NDArray[Any]:
+def turned(cells: NDArray[_N], glyphs: _Glyphs) -> NDArray[_N]:
     """The rows with their right-to-left runs turned about: from reading order to what is seen, and back.
 
     Args:
         cells: glyph numbers, shape (rows, columns).
         glyphs: the font.
     """
+    mirror = {}
+    turn = _to_turn(cells, glyphs)
+    if turn:
+        cells = cells.copy()
+        for pair in _MIRRORED:
+            if all(glyphs.cells[ord(sign)] == 1 for sign in pair):
+                one, other = (int(glyphs.glyphs[ord(sign)]) for sign in pair)
+                mirror |= {one: other, other: one}
+    for row, classes in turn:
+        cells[row] = _turned_row(cells[row].tolist(), classes, mirror)
+    return cells
+
+
+def came_from(cells: NDArray[np.integer], glyphs: _Glyphs) -> NDArray[np.int64]:
+    """The column that each cell of `turned(cells, glyphs)` stood in."""
+    columns = np.broadcast_to(np.arange(cells.shape[1]), cells.shape)
+    turn = _to_turn(cells, glyphs)
+    if turn:
+        columns = columns.copy()
+    for row, classes in turn:
+        columns[row] = _turned_row(columns[row].tolist(), classes, {})
+    return columns
+
+
+def _to_turn(cells: NDArray[np.integer], glyphs: _Glyphs) -> list[tuple[int, list[int]]]:
+    """The rows with letters that go right to left, and the classes of their cells."""
     if glyphs.directions is None:
-        return cells
+        return []
     classes = glyphs.directions[cells]
     rows = np.flatnonzero((classes == _RIGHT).any(axis=1))
-    if not rows.size:
-        return cells
-    mirror = {}
-    for pair in _MIRRORED:
-        if all(glyphs.cells[ord(sign)] == 1 for sign in pair):
-            one, other = (int(glyphs.glyphs[ord(sign)]) for sign in pair)
-            mirror |= {one: other, other: one}
-    cells = cells.copy()
-    for row in rows.tolist():
-        cells[row] = _turned_row(cells[row].tolist(), classes[row].tolist(), mirror)
-    return cells
+    return [(row, classes[row].tolist()) for row in rows.tolist()]
 
 
 # What is moved as one: its class and its cells.

@@ -23,7 +23,8 @@ from snapshot.typeset import marks
 from snapshot.typeset.bidi import turned
 from snapshot.typeset.columns import GUTTER, column_width
 from snapshot.typeset.fold import fold
-from snapshot.typeset.grid import Glyphs, Grid, with_parts
+from snapshot.typeset.glyphs import Glyphs
+from snapshot.typeset.grid import Grid, with_parts
 from snapshot.typeset.pagetext import code_points, encode, from_code_points
 from snapshot.typeset.units import Unit, divided
 

@@ -17,7 +17,7 @@ from snapshot.typeset.clusters import continuations
 from snapshot.typeset.joining import Clusters, in_forms
 from snapshot.typeset.splice import Offsets
 
-__all__ = ["FIRST_UNIT", "Unit", "clusters_of", "divided", "numbered", "spelled", "units_in"]
+__all__ = ["FIRST_UNIT", "Unit", "clusters_of", "divided", "may_be_unit", "numbered", "spelled", "units_in"]
 
 FIRST_UNIT = 0x110000
 """Number of the first unit of an atlas in page text; the next ones follow."""
@@ -44,6 +44,11 @@ class Unit(NamedTuple):
         return cls(text)
 
 
+def may_be_unit(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Which of the code points may be a unit by themselves: Arabic letters."""
+    return codes - np.uint32(_ARABIC.start) < len(_ARABIC)
+
+
 def clusters_of(codes: NDArray[np.uint32], special: Offsets, clings: NDArray[np.bool_] | None) -> Clusters:
     """The clusters of a text that may be units: of several characters, or Arabic letters in their form.
 
@@ -52,7 +57,7 @@ def clusters_of(codes: NDArray[np.uint32], special: Offsets, clings: NDArray[np.
         special: offsets of those that are not ASCII.
         clings: which characters continue a cluster, if any does.
     """
-    arabic = special[(codes[special] - np.uint32(_ARABIC.start)) < len(_ARABIC)]
+    arabic = special[may_be_unit(codes[special])]
     if clings is None and not arabic.size:
         return _NO_CLUSTERS
     if clings is None:

@@ -1,0 +1,163 @@
+"""Checkpoints: what a compaction leaves in the tree, and the one way from the tree into compaction.
+
+A checkpoint says what is sent in place of everything before its first kept message: the head word for word,
+and the pages or the summary. The pages are stored as they were drawn, so that what the provider has cached
+stays so; any further compaction starts from the messages and from the archive, never from pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from snapshot.messages import Message, Transcript
+from snapshot.stored import from_json, to_json
+
+if TYPE_CHECKING:
+    from snapshot.compaction import Archive, Options, Report
+    from snapshot.compaction.options import Trigger
+
+__all__ = ["Checkpoint", "CheckpointKind", "Prepared", "prepare", "projected"]
+
+CheckpointKind: TypeAlias = Literal["snapshot", "summary", "elision"]
+"""Pages; a summary; or only single results and images replaced by a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A compaction, as it stands in the tree.
+
+    Attributes:
+        kind: what it made of the middle.
+        first_kept: id of the message that the verbatim part starts with; "": with what comes after it.
+        lead: what is sent in place of all that is before.
+        model: id of the model that it was made for.
+        before, after: estimated tokens of the request.
+        redactions: credentials replaced, by kind.
+        archive: the archive, None where there is none.
+    """
+
+    kind: CheckpointKind
+    first_kept: str
+    lead: tuple[Message, ...]
+    model: str = ""
+    before: int = 0
+    after: int = 0
+    redactions: tuple[tuple[str, int], ...] = ()
+    archive: Archive | None = None
+
+    def to_json(self, *, put: Callable[[bytes], str]) -> dict[str, Any]:
+        """The checkpoint without its archive as a JSON object; `put` as for `snapshot.stored.to_json`."""
+        return {
+            "kind": self.kind,
+            "first_kept": self.first_kept,
+            "lead": [to_json(message, put=put) for message in self.lead],
+            "model": self.model,
+            "before": self.before,
+            "after": self.after,
+            "redactions": dict(self.redactions),
+        }
+
+    @classmethod
+    def from_json(cls, value: Any, *, get: Callable[[str], bytes], archive: Archive | None) -> Checkpoint:
+        """The checkpoint that `to_json` gave, with its archive.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: it is none.
+        """
+        return cls(
+            kind=value["kind"],
+            first_kept=value["first_kept"],
+            lead=tuple(from_json(item, get=get) for item in value["lead"]),
+            model=value["model"],
+            before=value["before"],
+            after=value["after"],
+            redactions=tuple((kind, count) for kind, count in value["redactions"].items()),
+            archive=archive,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a compaction found: its report, and the checkpoint to be committed, None for a no-op."""
+
+    report: Report
+    checkpoint: Checkpoint | None
+
+
+def prepare(
+    path: Sequence[tuple[str, Message]],
+    *,
+    model: str,
+    format: str,  # noqa: A002 - as in `Transcript`
+    former: Checkpoint | None = None,
+    fixed: int = 0,
+    trigger: Trigger = "target",
+    draft: Sequence[Message] = (),
+    options: Options | None = None,
+    **changes: Any,
+) -> Prepared:
+    """Compact a path; pure, like compaction itself.
+
+    Args:
+        path: all messages from the root to the leaf, each with its node's id.
+        model, trigger, draft, options, changes: as for `snapshot.compact`.
+        format: format of the conversation.
+        former: the newest checkpoint on the path.
+        fixed: number of the message in `path` that its verbatim part starts with: that never moves back.
+
+    Raises: what `snapshot.compact` raises.
+    """
+    from snapshot.compaction import compact
+    from snapshot.compaction.boundaries import groups, repair
+    from snapshot.layout import reader_for
+
+    # A node's id travels as the message's own, which compaction hands through.
+    own = {node: message.id for node, message in path}
+    tagged = Transcript(tuple(replace(message, id=node) for node, message in path), format, model)
+    archive = former.archive if former is not None else None
+    if former is not None and archive is not None and reader_for(former.model) != reader_for(model):
+        # Another reader wants other pages, of everything.
+        archive, trigger = None, "manual"
+    done = compact(
+        tagged, model=model, archive=archive, trigger=trigger, draft=draft, options=options, **changes
+    )
+    sent, whole = done.transcript.messages, repair((*tagged.messages, *draft))[0]
+    if done.report.no_op or done.archive is None or sent == whole:
+        return Prepared(done.report, None)
+    same = 0
+    while same < min(len(sent), len(whole)) and sent[-1 - same] == whole[-1 - same]:
+        same += 1
+    # Everything that differs is before the first kept message, and a group is never cut.
+    still = {node for node, _ in path[fixed:]}
+    boundary = next((n for n, message in enumerate(whole) if message.id in still), len(whole) - len(draft))
+    least = max(len(whole) - same, boundary)
+    start = next((group.start for group in groups(whole) if group.start >= least), len(whole))
+    lead = sent[: len(sent) - (len(whole) - start)]
+    return Prepared(
+        done.report,
+        Checkpoint(
+            kind="summary" if done.archive.summary else "snapshot" if done.archive.pages else "elision",
+            first_kept=whole[start].id if start < len(whole) and whole[start].id in own else "",
+            lead=tuple(replace(message, id=own.get(message.id, message.id)) for message in lead),
+            model=model,
+            before=done.report.before,
+            after=done.report.after,
+            redactions=tuple(done.report.redactions.items()),
+            archive=done.archive,
+        ),
+    )
+
+
+def projected(
+    lead: Sequence[Message],
+    kept: Sequence[Message],
+    *,
+    model: str,
+    format: str,  # noqa: A002
+) -> Transcript:
+    """The conversation as the model sees it: `lead`, then what is kept, made sendable."""
+    from snapshot.compaction.boundaries import repair
+
+    return Transcript(repair((*lead, *kept))[0], format, model)

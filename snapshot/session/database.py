@@ -1,0 +1,216 @@
+"""The file that a workspace's sessions are in: SQLite, write-ahead log, one writer at a time.
+
+Several processes may have it open. Whoever writes takes the writer's place first (`BEGIN IMMEDIATE`), so that
+two that read before they write wait for each other and never lock each other out. A transaction that is not
+over when its process dies never happened. The files are the user's alone.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from snapshot.errors import SessionDamaged, SessionError
+
+__all__ = ["SCHEMA_VERSION", "Database", "private_folder"]
+
+SCHEMA_VERSION = 1
+_APPLICATION = 0x534E4150  # "SNAP", so that another program's file is told from ours
+_PATIENCE = 30.0  # seconds to wait for another process's transaction
+
+_TABLES = """
+CREATE TABLE conversations (
+  key INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  agent TEXT NOT NULL,
+  format TEXT NOT NULL,
+  created TEXT NOT NULL,
+  branch TEXT NOT NULL,
+  origin TEXT NOT NULL DEFAULT '',
+  UNIQUE (name, agent)
+);
+CREATE TABLE nodes (
+  seq INTEGER PRIMARY KEY,
+  conversation INTEGER NOT NULL REFERENCES conversations,
+  id TEXT NOT NULL,
+  parent INTEGER REFERENCES nodes,
+  depth INTEGER NOT NULL,
+  jump INTEGER NOT NULL,
+  checkpoint INTEGER REFERENCES nodes,
+  kind TEXT NOT NULL,
+  role TEXT NOT NULL,
+  time TEXT NOT NULL,
+  body TEXT NOT NULL,
+  origin TEXT NOT NULL DEFAULT '',
+  UNIQUE (conversation, id)
+);
+CREATE INDEX nodes_by_kind ON nodes (conversation, kind, seq);
+CREATE TABLE branches (
+  conversation INTEGER NOT NULL REFERENCES conversations,
+  name TEXT NOT NULL,
+  leaf INTEGER REFERENCES nodes,
+  revision INTEGER NOT NULL,
+  model TEXT NOT NULL,
+  PRIMARY KEY (conversation, name)
+) WITHOUT ROWID;
+CREATE TABLE labels (
+  conversation INTEGER NOT NULL REFERENCES conversations,
+  name TEXT NOT NULL,
+  node INTEGER NOT NULL REFERENCES nodes,
+  note TEXT NOT NULL,
+  PRIMARY KEY (conversation, name)
+) WITHOUT ROWID;
+CREATE TABLE archives (node INTEGER PRIMARY KEY REFERENCES nodes, data BLOB NOT NULL);
+CREATE TABLE blobs (digest TEXT PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID;
+"""
+
+
+class Database:
+    """A connection. Use one in each thread.
+
+    Attributes:
+        path: the file.
+        read_only: why nothing can be written, "" if it can.
+    """
+
+    def __init__(self, path: Path, *, write: bool = True, create: bool = False) -> None:
+        """Open `path`; `create` makes it, and its folder, if it is not there.
+
+        Raises:
+            SessionError: it is not there, not a store, or cannot be opened.
+        """
+        self.path = path
+        self.read_only = "" if write else "it was opened for reading"
+        if create:
+            _make(path)
+        elif not path.is_file():
+            raise SessionError(f"{path}: no such store; `snapshot session import` makes one")
+        if write and path.stat().st_mode & 0o077:
+            path.chmod(0o600)
+        try:
+            self._connection = self._connect(write)
+        except sqlite3.DatabaseError as error:
+            raise self._told(error) from error
+        try:
+            self._take_in(create)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _connect(self, write: bool) -> sqlite3.Connection:
+        uri = f"file:{quote(str(self.path.absolute()))}?mode={'rw' if write else 'ro'}"
+        connection = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            # Where not even the log's index can be made, what is in the file itself can be read.
+            connection.close()
+            if write:
+                raise
+            connection = sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None)
+        return connection
+
+    def _take_in(self, create: bool) -> None:
+        version, application = self.value("PRAGMA user_version"), self.value("PRAGMA application_id")
+        if (
+            application == 0
+            and version == 0
+            and create
+            and not self.value("SELECT count(*) FROM sqlite_master")
+        ):
+            self.run("PRAGMA journal_mode = WAL")
+            with self.writing():
+                # Another process may have been first.
+                if not self.value("SELECT count(*) FROM sqlite_master"):
+                    for statement in _TABLES.split(";"):
+                        self.run(statement)
+                    self.run(f"PRAGMA application_id = {_APPLICATION}")
+                    self.run(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        elif application != _APPLICATION:
+            raise SessionError(f"{self.path}: a database, but not a session store; name another file")
+        elif version > SCHEMA_VERSION:
+            self.read_only = f"its schema is version {version}, this version writes {SCHEMA_VERSION}"
+        self.run("PRAGMA synchronous = FULL")  # the last completed turn survives a power cut, too
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """One transaction that writes: all of it, or on any error nothing.
+
+        Raises:
+            SessionDamaged: the store is read-only.
+        """
+        if self.read_only:
+            raise SessionDamaged(f"{self.path}: read-only: {self.read_only}")
+        self.run("BEGIN IMMEDIATE")
+        try:
+            yield
+            self.run("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self.run("ROLLBACK")
+            raise
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Several reads that see one state, whatever others write meanwhile."""
+        if self._connection.in_transaction:
+            yield
+            return
+        self.run("BEGIN")
+        try:
+            yield
+        finally:
+            self.run("ROLLBACK")
+
+    def run(self, statement: str, *values: object) -> list[Any]:
+        """Execute a statement; its rows, as tuples.
+
+        Raises:
+            SessionError: another process has been writing all the time, or the disk is full.
+            SessionDamaged: the file is damaged.
+        """
+        try:
+            return self._connection.execute(statement, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise self._told(error) from error
+
+    def value(self, statement: str, *values: object) -> Any:
+        """The first column of the first row, None where there is none."""
+        return next((row[0] for row in self.run(statement, *values)), None)
+
+    def _told(self, error: sqlite3.DatabaseError) -> SessionError:
+        """The library's error in one line."""
+        if isinstance(error, sqlite3.OperationalError):
+            if "locked" in str(error) or "busy" in str(error):
+                return SessionError(f"{self.path}: another process has been writing for too long; try again")
+            return SessionError(f"{self.path}: cannot be used ({error})")
+        return SessionDamaged(
+            f"{self.path}: not a session store, or damaged ({error}); "
+            "`snapshot session salvage` writes what can be read to a new file"
+        )
+
+
+def private_folder(path: Path) -> None:
+    """Make a folder that is the user's alone, and those above it that are not there."""
+    for folder in (*reversed(path.parents), path):
+        if not folder.exists():
+            folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _make(path: Path) -> None:
+    if path.is_dir():
+        raise SessionError(f"{path}: is a folder; name a file for the store")
+    try:
+        private_folder(path.parent)
+        # SQLite gives its log the file's own mode, so it has to be right from the start.
+        path.touch(mode=0o600)
+    except OSError as error:
+        raise SessionError(f"{path}: cannot be made ({error.strerror})") from error

@@ -1,0 +1,169 @@
+"""One agent's history, to be looked at: paths, projections, and where a branch may be cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from snapshot.errors import SessionDamaged, SessionError
+from snapshot.messages import Message, Oddity, Transcript
+from snapshot.session.checkpoint import Checkpoint, projected
+from snapshot.session.damage import structure
+from snapshot.session.rows import Rows
+from snapshot.session.tree import Branch, Label, Node, Pairing, misplaced, problems
+
+__all__ = ["Projection", "View"]
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """What a branch is for the model.
+
+    Attributes:
+        transcript: what is to be sent, made sendable.
+        ids: nodes that stand in it word for word, in order.
+        checkpoint: id of the checkpoint that leads it, "" for none.
+        made_for: id of the model that the checkpoint's pages were made for, "" where there are none.
+    """
+
+    transcript: Transcript
+    ids: tuple[str, ...]
+    checkpoint: str = ""
+    made_for: str = ""
+
+
+class View:
+    """The history of `agent` in the conversation `name`, as it is stored.
+
+    Methods that take a branch take the current one where none is named.
+
+    Attributes:
+        name, agent: whose it is.
+        format: transcript format that its messages came in.
+        damage: what was found wrong so far; if anything was, the history is read-only.
+    """
+
+    def __init__(self, rows: Rows, name: str, agent: str, format: str) -> None:  # noqa: A002
+        self.rows, self.name, self.agent, self.format = rows, name, agent, format
+        with rows.database.reading():
+            self.damage: list[Oddity] = structure(rows)
+
+    # --- looking
+
+    @property
+    def current(self) -> str:
+        """Name of the current branch."""
+        statement = "SELECT branch FROM conversations WHERE key = ?"
+        return str(self.rows.database.value(statement, self.rows.key))
+
+    @property
+    def read_only(self) -> str:
+        """Why nothing can be written, "" if it can."""
+        if self.damage:
+            more = f" (and {len(self.damage) - 1} more)" if len(self.damage) > 1 else ""
+            return f"{self.damage[0].where}: {self.damage[0].note}{more}"
+        return self.rows.database.read_only
+
+    def branch(self, name: str = "") -> Branch:
+        """A branch as it is now."""
+        return self.rows.branch(name or self.current)[0]
+
+    def branches(self) -> tuple[Branch, ...]:
+        """All branches, by name."""
+        return self.rows.branches()
+
+    def labels(self) -> tuple[Label, ...]:
+        """All labels, by name."""
+        return self.rows.labels()
+
+    def path(self, branch: str = "", *, at: str = "") -> tuple[tuple[str, Message], ...]:
+        """Every message from the root to a branch's leaf (or to the node `at`), each with its node's id."""
+        with self.rows.database.reading():
+            leaf = self._leaf(branch, at)
+            return self._messages(self.rows.walk(leaf)) if leaf else ()
+
+    def project(self, branch: str = "", *, at: str = "", most: int = 0) -> Projection:
+        """What is sent of a branch, or of the path to the node `at`.
+
+        Args:
+            branch, at: which path.
+            most: with so many messages behind the checkpoint at most, the newest; cut where none is open.
+        """
+        with self.rows.database.reading():
+            leaf = self._leaf(branch, at)
+            model = self.rows.branch(branch or self.current)[0].model
+            if leaf is None:
+                return Projection(Transcript((), self.format, model), ())
+            lead: tuple[Message, ...] = ()
+            made_for, start, node = "", 0, None
+            if leaf.checkpoint is not None:
+                try:
+                    node = self.rows.get(leaf.checkpoint)
+                    checkpoint = self.rows.checkpoint(node)
+                    lead, made_for = checkpoint.lead, checkpoint.model
+                    start = self._boundary(node, checkpoint)
+                except (SessionDamaged, SessionError) as error:
+                    node = None
+                    self._found("checkpoint", leaf.id, f"its checkpoint cannot be read: {error}")
+            if most and leaf.depth - start >= most:
+                start, lead = self._clean_below(leaf, leaf.depth - most + 1), ()
+            kept = self._messages(self.rows.walk(leaf, start))
+        return Projection(
+            projected(lead, [message for _, message in kept], model=model, format=self.format),
+            tuple(node_id for node_id, _ in kept),
+            node.id if node and lead else "",
+            made_for if lead else "",
+        )
+
+    # --- inside
+
+    def _found(self, kind: str, where: str, note: str) -> None:
+        oddity = Oddity(kind, where, note)
+        if oddity not in self.damage:
+            self.damage.append(oddity)
+
+    def _leaf(self, branch: str, at: str) -> Node | None:
+        return self.rows.find(at) if at else self.rows.branch(branch or self.current)[1]
+
+    def _messages(self, nodes: Sequence[Node]) -> tuple[tuple[str, Message], ...]:
+        """The messages of nodes that follow each other; damage is noted, and left out."""
+        found: list[tuple[str, Message]] = []
+        for node in nodes:
+            if node.kind in ("message", "synthesis"):
+                try:
+                    found.append((node.id, self.rows.message(node)))
+                except SessionDamaged as error:
+                    self._found("unreadable", node.id, str(error))
+        if found and nodes[0].role != "tool":
+            for oddity in problems(found):
+                self._found(oddity.kind, oddity.where, oddity.note)
+        good = [(node_id, message) for node_id, message in found if not any(misplaced(message))]
+        return tuple(good)
+
+    def _boundary(self, node: Node, checkpoint: Checkpoint) -> int:
+        """Depth that a checkpoint's verbatim part starts at; `node` is its own, or the leaf before it."""
+        return self.rows.find(checkpoint.first_kept).depth if checkpoint.first_kept else node.depth + 1
+
+    def _group(self, leaf: Node | None) -> Pairing:
+        """The calls that are open after `leaf`."""
+        group: list[Message] = []
+        for node in self.rows.ascend(leaf):
+            if node.kind in ("message", "synthesis"):
+                group.append(self.rows.message(node))
+                if node.role != "tool":
+                    break
+        return Pairing.start(reversed(group))
+
+    def _clean(self, leaf: Node | None) -> Node | None:
+        """The nearest node at or above `leaf` after which no call is open."""
+        for node in self.rows.ascend(leaf):
+            if not self._group(node).open:
+                return node
+        return None
+
+    def _clean_below(self, leaf: Node, depth: int) -> int:
+        """Depth of the first group that starts at `depth` or later on the path to `leaf`."""
+        for node in self.rows.walk(leaf, depth):
+            if node.kind in ("message", "synthesis") and node.role in ("user", "assistant"):
+                return node.depth
+        return leaf.depth

@@ -1,0 +1,91 @@
+"""Messages as plain JSON and back: one form for archives, sessions and what else is kept on disk."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, cast
+
+from snapshot.messages import (
+    File,
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+)
+
+__all__ = ["from_json", "to_json"]
+
+_KINDS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (Text, Reasoning, ToolCall, ToolResult, Image, File, Opaque)
+}
+
+
+def _inline(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def _inlined(text: str) -> bytes:
+    return base64.b64decode(text, validate=True)
+
+
+def to_json(message: Message, *, put: Callable[[bytes], str] = _inline) -> dict[str, Any]:
+    """The message as a JSON object; `put` says what stands for the bytes of an image or file (base64)."""
+    value: dict[str, Any] = {"role": message.role, "parts": [_part_to(part, put) for part in message.parts]}
+    value |= {key: getattr(message, key) for key in ("id", "time") if getattr(message, key)}
+    if message.usage is not None:
+        value["usage"] = [message.usage.input, message.usage.output]
+    if message.raw:
+        value["raw"] = list(message.raw)
+    return value
+
+
+def from_json(value: dict[str, Any], *, get: Callable[[str], bytes] = _inlined) -> Message:
+    """The message that `to_json` gave; `get` undoes `put`.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: it is none.
+    """
+    usage = value.get("usage")
+    return Message(
+        value["role"],
+        tuple(_part_from(part, get) for part in value["parts"]),
+        value.get("id", ""),
+        value.get("time", ""),
+        Usage(*usage) if usage else None,
+        tuple(value.get("raw", ())),
+    )
+
+
+def _part_to(part: Part, put: Callable[[bytes], str]) -> dict[str, Any]:
+    """The part's fields, but for those that are empty, with its type's name under `is`."""
+    value: dict[str, Any] = {"is": type(part).__name__}
+    for field in fields(part):
+        item = getattr(part, field.name)
+        if isinstance(item, bytes):
+            item = put(item) if item else ""
+        elif isinstance(item, tuple):
+            item = [_part_to(inner, put) for inner in cast("tuple[Part, ...]", item)]
+        if item or field.name == "text":
+            value[field.name] = item
+    return value
+
+
+def _part_from(value: dict[str, Any], get: Callable[[str], bytes]) -> Part:
+    given = dict(value)
+    kind = _KINDS[given.pop("is")]
+    if "data" in given:
+        given["data"] = get(given["data"])
+    if kind is ToolResult:
+        given["content"] = tuple(_part_from(inner, get) for inner in given.get("content", ()))
+    defaults = dict.fromkeys(("id", "name", "arguments", "call_id", "media_type", "kind", "json", "text"), "")
+    names = {field.name for field in fields(kind)}
+    return kind(
+        **{name: given.get(name, default) for name, default in defaults.items() if name in names} | given
+    )

@@ -1,0 +1,114 @@
+"""Messages in the order and grouping that formats want: results apart, and what is one message as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any, TypeAlias
+
+from snapshot.messages import Message, Role, ToolResult, Transcript
+
+__all__ = ["Numbered", "Tell", "Unit", "joined", "merged_raw", "one_by_one", "settled", "with_results"]
+
+Numbered: TypeAlias = tuple[int, Message]
+Unit: TypeAlias = Sequence[Numbered]
+Tell: TypeAlias = Callable[[str, int, str], None]
+
+
+def settled(transcript: Transcript) -> list[Numbered]:
+    """Messages with their numbers; results stand in messages of role "tool", one for each batch, and alone.
+
+    All readers give them so; a conversation put together by hand may not be.
+    """
+    found: list[Numbered] = []
+    for number, message in enumerate(transcript.messages, 1):
+        for run in _runs(message):
+            if run.role == "tool" and found and found[-1][1].role == "tool":
+                first, before = found[-1]
+                raw = (*before.raw, *run.raw) if before.raw and run.raw else ()
+                found[-1] = first, replace(before, parts=before.parts + run.parts, raw=raw)
+            else:
+                found.append((number, run))
+    return found
+
+
+def _runs(message: Message) -> Iterator[Message]:
+    runs = [
+        (is_result, tuple(group))
+        for is_result, group in groupby(message.parts, lambda part: isinstance(part, ToolResult))
+    ]
+    speaker: Role = "user" if message.role == "tool" else message.role
+    if not runs:
+        if message.role != "tool":
+            yield message
+        return
+    whole = len(runs) == 1 and runs[0][0] == (message.role == "tool")
+    for is_result, parts in runs:
+        role: Role = "tool" if is_result else speaker
+        yield message if whole else replace(message, role=role, parts=parts, raw=())
+
+
+def one_by_one(transcript: Transcript) -> Iterator[Unit]:
+    """Every message alone."""
+    for numbered in settled(transcript):
+        yield (numbered,)
+
+
+def with_results(transcript: Transcript) -> Iterator[Unit]:
+    """Results, and the user's words that came in the same message behind them, as one."""
+    messages = settled(transcript)
+    at = 0
+    while at < len(messages):
+        unit = messages[at : at + 2]
+        if not _is_one_message([message for _, message in unit]):
+            unit = unit[:1]
+        yield unit
+        at += len(unit)
+
+
+def _is_one_message(pair: Sequence[Message]) -> bool:
+    if len(pair) < 2 or (pair[0].role, pair[1].role) != ("tool", "user"):
+        return False
+    return bool(pair[1].parts) and (pair[0].id, pair[0].time) == (pair[1].id, pair[1].time)
+
+
+def joined(units: Iterator[Unit], tell: Tell) -> Iterator[Unit]:
+    """Units of which those of the assistant in a row are one, as formats without messages have it."""
+    waiting: Numbered | None = None
+    for unit in units:
+        number, message = unit[0]
+        if message.role != "assistant":
+            if waiting is not None:
+                yield (waiting,)
+                waiting = None
+            yield unit
+        elif waiting is None:
+            waiting = number, message
+        else:
+            first, before = waiting
+            tell("message", number, "that the assistant began a new message; it goes on with the former one")
+            for lost, kind in ((message.id, "id"), (message.time, "time"), (message.usage, "usage")):
+                if lost:
+                    tell(kind, number, _FACTS[kind])
+            raw = (*before.raw, *message.raw) if before.raw and message.raw else ()
+            waiting = first, replace(before, parts=before.parts + message.parts, raw=raw)
+    if waiting is not None:
+        yield (waiting,)
+
+
+_FACTS = {
+    "id": "the id of a message",
+    "time": "the time of a message",
+    "usage": "the provider's count of tokens",
+}
+
+
+def merged_raw(messages: Sequence[Message], key: str) -> dict[str, Any] | None:
+    """The objects that messages came in as one, their lists under `key` behind each other."""
+    raw = [some for message in messages for some in message.raw]
+    if len(raw) == 1:
+        return raw[0]
+    if not all(isinstance(some.get(key), list) for some in raw):
+        return None
+    return raw[0] | {key: [item for some in raw for item in some[key]]}
