@@ -74,8 +74,9 @@ class Source:
         with self._stream() as stream:
             start = stream.read(4)
             encoding = _encoding(start)
+            data = start + stream.read() if encoding else b""
             if encoding:
-                data = start + stream.read()
+                self.skipped = None
             elif start.startswith(codecs.BOM_UTF8):
                 self.skipped = None if self.skipped is None else len(codecs.BOM_UTF8)
                 self._behind = len(codecs.BOM_UTF8)
@@ -85,7 +86,6 @@ class Source:
             except UnicodeDecodeError as error:
                 self.bad_byte = error.start
                 text = data.decode(encoding, errors="replace")
-            self.skipped = None
             # A wide mark inside stays U+FEFF; the first one is gone.
             self._wide = text.encode("utf-8", "replace")
 
@@ -254,7 +254,7 @@ class Sample:
     """What a reader judges by: the whole as one JSON value (or MISSING), and the first rows.
 
     Rows are the JSON objects of the first lines, or of the array that the document is. `text` is the start
-    of the input, whole lines of it, where it is neither; else it is empty.
+    of an input that is no document, whole lines of it.
     """
 
     document: object

@@ -7,7 +7,8 @@ import io
 import sys
 import zlib
 from collections.abc import Callable
-from typing import BinaryIO, cast
+from importlib import import_module
+from typing import Any, BinaryIO, cast
 
 from snapshot.errors import TranscriptError
 
@@ -73,15 +74,12 @@ def unpacked(stream: BinaryIO, size: int, error: Callable[[str], TranscriptError
     return stream
 
 
-def _zstd():  # the module that is in the standard library from Python 3.14 on, or its backport
+def _zstd() -> Any:
+    """The module that the standard library has from Python 3.14 on, or its backport, or None."""
     try:
-        if sys.version_info >= (3, 14):
-            from compression import zstd
-        else:
-            from backports import zstd
+        return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
     except ImportError:
         return None
-    return zstd
 
 
 def _bounded(
