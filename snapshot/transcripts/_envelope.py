@@ -114,7 +114,7 @@ def _several(document: object, find: Opened) -> list[tuple[str, Dialogue]]:
     """The lists in a document, each with its id."""
     listed = as_list(document)
     inside = [
-        find(item) if "role" not in item else None
+        None if "role" in item or "type" in item else find(item)
         for item in map(as_object, listed or ())
         if item is not None
     ]

@@ -59,6 +59,7 @@ class Source:
         bad_byte: offset in the input of the first byte that is no character, or None; known for what
             was read so far.
         odd: what is wrong with the input as a whole: kind, place, note.
+        cut: where a document ends that was salvaged, or None; known once it was parsed.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Source:
         self.bad_byte: int | None = None
         self.skipped: int | None = 0
         self.odd: list[tuple[str, str, str]] = []
+        self.cut: TranscriptError | None = None
         self._opened = opened
         self._wide: bytes | None = None
         self._behind = self._length = 0  # bytes of the mark in front of the text, and of the text
@@ -198,11 +200,14 @@ class Source:
             return MISSING, self.error(f"JSON is nested too deeply to be a transcript; {_TEXT_HINT}")
         except json.JSONDecodeError as error:
             damage = self._diagnose(whole, text, error)
-        saved = salvaged(text) if damage and self.salvage else None
+            readable = text if _is_cut(text, error) else text[: error.pos]
+        saved = salvaged(readable) if damage and self.salvage else None
         if damage is None or saved is None:
             return MISSING, damage
-        place = "the end" if damage.byte is None else f"byte {damage.byte}"
-        self.odd.append(("truncated", place, f"{damage.what.split(';')[0]}; {saved.kept} kept, {saved.lost}"))
+        self.cut = damage
+        what, number = damage.what.split(";")[0], saved.records
+        note = f"{what}; complete records before it: {number}, which are kept; record {number + 1} is lost"
+        self.odd.append(("truncated", "the end" if damage.byte is None else f"byte {damage.byte}", note))
         return saved.document, None
 
     def _is_log(self) -> bool:
@@ -220,7 +225,9 @@ class Source:
         if error.msg == "Extra data" or not _JSON_START.match(text):
             return None
         if _is_cut(text, error):
-            what = "the JSON ends in the middle of a value; get the whole file, or "
+            what = (
+                "the JSON ends in the middle of a value; get the whole file, salvage what is whole of it, or "
+            )
             return self.error(what + _TEXT_HINT, at=self._length)
         if not _TRANSCRIPT_KEY.search(text, 0, 1 << 16):
             return None
