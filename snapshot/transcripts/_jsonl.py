@@ -43,8 +43,15 @@ def sample(source: Source) -> Sample:
     """What `detect` is given; reads only the first lines, beside the try at a whole document."""
     first = islice(_scan(source, lambda _kind, _where, _note: None, _SAMPLE_LINES), _SAMPLE_ROWS)
     found = tuple(row for _, row in first)
-    if found or source.document is not MISSING or source.damage is not None:
+    if source.document is not MISSING or source.damage is not None:
         return Sample(source.document, found)
+    if (
+        found
+        and next((text for text in (t.strip(" \t\r\n\0") for _, _, t in source.lines()) if text), "{")[0]
+        in "{["
+    ):
+        return Sample(source.document, found)
+    # A text may quote JSON on lines of its own, as calls in ChatML are; a log starts with it.
     size, lines = 0, []
     for _, _, line in source.lines():
         size += len(line)
