@@ -8,12 +8,14 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from snapshot.messages import Message, Role, ToolCall, ToolResult, Transcript
+from snapshot.requests._words import from_system
 
 __all__ = [
     "Numbered",
     "Tell",
     "Unit",
     "answered",
+    "as_user",
     "identified",
     "in_order",
     "joined",
@@ -89,10 +91,18 @@ def answered(messages: Sequence[Numbered]) -> Iterator[Unit]:
     at = 0
     while at < len(messages):
         unit = messages[at : at + 2]
-        if [message.role for _, message in unit] != ["assistant", "tool"]:
+        if [message.role for _, message in unit] != ["assistant", "tool"] or not unit[0][1].parts:
             unit = unit[:1]
         yield unit
         at += len(unit)
+
+
+def as_user(number: int, message: Message, tell: Tell) -> Message:
+    """What the system says as the user's, where only user and assistant speak."""
+    if message.role != "system":
+        return message
+    tell("role", number, "that the system speaks; it is the user who says so, labelled")
+    return from_system(message)
 
 
 def in_order(unit: Unit, tell: Tell) -> Unit:
@@ -100,8 +110,9 @@ def in_order(unit: Unit, tell: Tell) -> Unit:
     if len(unit) < 2:
         return unit
     (_, said), (number, given) = unit
-    places = {part.id: at for at, part in enumerate(said.parts) if isinstance(part, ToolCall)}
-    parts = tuple(sorted(given.parts, key=lambda part: places.get(getattr(part, "call_id", ""), len(places))))
+    places = {part.id: at for at, part in enumerate(said.parts) if isinstance(part, ToolCall) and part.id}
+    behind = len(said.parts)
+    parts = tuple(sorted(given.parts, key=lambda part: places.get(getattr(part, "call_id", ""), behind)))
     if parts == given.parts:
         return unit
     tell("order", number, "the order in which results came; they stand in that of the calls")
