@@ -209,10 +209,7 @@ class Sessions(RuleBasedStateMachine):
         kept = data.draw(st.sampled_from(["", *path]))
         checkpoint = Checkpoint("summary", kept, (user("Sum of it all."),), "claude-opus-4-8")
         fresh = (plan.branch.leaf, plan.branch.revision) == (leaf, self.model.revisions[branch]) and leaf
-        said = self.model.things[kept].message if kept else None
-        cuttable = not kept or (
-            self.model.things[kept].kind != "checkpoint" and not (said and said.role == "tool")
-        )
+        cuttable = not kept or not self.model.open(self.model.things[kept].parent)
         forward = bool(leaf) and (path.index(kept) if kept else len(path)) >= self.model.boundary(leaf)
         if not (fresh and cuttable and forward):
             before = self.history.branch(branch)

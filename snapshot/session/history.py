@@ -218,7 +218,8 @@ class History(View):
                 raise stale("has an open call")
             if checkpoint.first_kept:
                 kept = self.rows.find(checkpoint.first_kept)
-                if not on_path(kept, leaf, self.rows.get) or kept.kind == "checkpoint" or kept.role == "tool":
+                above = self.rows.get(kept.parent) if kept.parent is not None else None
+                if not on_path(kept, leaf, self.rows.get) or self._group(above).open:
                     raise stale("does not have the boundary, or could not be cut there")
             former = self.rows.get(leaf.checkpoint) if leaf.checkpoint is not None else None
             least = self._boundary(former, self.rows.checkpoint(former)) if former else 0
