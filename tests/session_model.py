@@ -61,7 +61,8 @@ class Model:
         newest, path = self.checkpoint(leaf), self.path(leaf)
         if not newest:
             return 0
-        return path.index(self.things[newest].first_kept or newest)
+        kept = self.things[newest].first_kept
+        return path.index(kept) if kept else path.index(newest) + 1
 
     def projection(self, leaf: str) -> tuple[list[str], list[Message]]:
         """Ids of what is kept, and all messages."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["History", "Plan", "named"]
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
-"""Names of conversations, agents, branches and labels: also good as names of files."""
+"""Names of conversations, agents and branches: also good as names of files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,8 @@ class History(View):
 
     def label(self, name: str, *, at: str = "", note: str = "") -> Label:
         """Name a node: `at`, or where the current branch is, but for calls that are open there."""
-        named("label", name)
+        if not name.strip() or len(name) > 80 or not name.isprintable():
+            raise SessionError(f"label {name!r}: take one line of 80 characters at most")
         with self._writing():
             leaf = self.rows.find(at) if at else self._clean(self.rows.branch(self.current)[1])
             if leaf is None:

@@ -172,9 +172,8 @@ class Live:
         """
         with self._lock:
             if self._turn is not None or self._waiting is not None:
-                raise SessionBusy(
-                    f"not sent: {'a turn is going on' if self._turn else 'a message waits already'}"
-                )
+                why = "a turn is going on" if self._turn is not None else "another message waits already"
+                raise SessionBusy(f"not sent: {why}")
             draft = message if message is not None else self.draft
             if draft is None:
                 raise SessionError("there is nothing to send")

@@ -104,8 +104,12 @@ class Run:
         """The run with a result for each call, and none without."""
         from snapshot.compaction.boundaries import repair
 
-        own = {node: message.id for node, message in self.sent.kept}
-        tagged = [replace(message, id=node) for node, message in self.sent.kept]
+        own: dict[str, str] = {}
+        tagged: list[Message] = []
+        for node, message in self.sent.kept:
+            unique = node if node and node not in own else token_hex(6)
+            own[unique] = message.id
+            tagged.append(replace(message, id=unique))
         kept = tuple(
             (message.id if message.id in own else token_hex(6), replace(message, id=own.get(message.id, "")))
             for message in repair(tagged)[0]

@@ -116,7 +116,8 @@ class View:
                 try:
                     node = self.rows.get(leaf.checkpoint)
                     checkpoint = self.rows.checkpoint(node)
-                    lead, made_for = checkpoint.lead, checkpoint.model
+                    lead = checkpoint.lead
+                    made_for = checkpoint.model if checkpoint.kind == "snapshot" else ""
                     start = self._boundary(node, checkpoint)
                 except (SessionDamaged, SessionError) as error:
                     node = None
