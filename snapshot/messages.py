@@ -153,9 +153,12 @@ class Transcript:
         format: name of the reader that took it in ("claude-stream", "openai-chat", "text", …).
         model: id of the model that spoke last, "" if the source does not say.
         oddities: what the reader found wrong, nothing of it silent.
+        aside: what the file holds beside the conversation, each row whole with its type: titles, queued
+            words, attachments, events of a kind that the reader does not know. It is neither sent nor drawn.
     """
 
     messages: tuple[Message, ...]
     format: str
     model: str = ""
     oddities: tuple[Oddity, ...] = ()
+    aside: tuple[Opaque, ...] = field(default=(), repr=False)

@@ -339,12 +339,12 @@ def test_session_rows():
             Usage(12904, 60),
         ),
         Message("tool", (ToolResult("b", (Text("B"),)), ToolResult("a", (Text("A"),))), "7", "T7"),
-        Message("user", (Text("This session continues."),), "10", "T10"),
+        Message("system", (Text("This session continues."),), "10", "T10"),
         Message("user", (Text("Clean up."),), "11", "T11"),
         Message("assistant", (Text("Log in again."),), "m2", "T12"),
     )
     assert notes(transcript, "sidechain") == [
-        'line 12, line 13: a row of the subagent "a1f2"; left out (2 times)'
+        'line 12, line 13: a row of the subagent "a1f2"; read it as a conversation of its own (2 times)'
     ]
     assert notes(transcript, "unknown-row")[0].startswith('line 17: a row of type "hologram"')
     assert "auto, 167000 tokens" in notes(transcript, "compaction")[0]

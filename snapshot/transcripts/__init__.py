@@ -1,32 +1,58 @@
 """Transcripts from files, bytes and lists of messages: `load` and `from_messages` go by the content.
 
-A format is one module: `NAME`, `detect(sample)` and `read(source)`, and one line in `FORMATS`.
+A format is one module: `NAME`, `detect(sample)`, `read(source)` or `threads(source)`, and one line in
+`FORMATS`.
+Its writer is a module of the same name in `writers`, found by `dump`.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Sequence
 from typing import Protocol, cast
 
 from snapshot.errors import TranscriptError
 from snapshot.messages import Transcript
+from snapshot.transcripts._dump import Dumped, Loss, dump
+from snapshot.transcripts._found import Conversation, Detection, Thread, choose, one_thread
 from snapshot.transcripts._json import plain
 from snapshot.transcripts._jsonl import sample
 from snapshot.transcripts._source import Sample, Source
+from snapshot.transcripts._unpack import binary_kind
 
-__all__ = ["FORMATS", "from_messages", "load"]
+__all__ = [
+    "FORMATS",
+    "Conversation",
+    "Detection",
+    "Dumped",
+    "Loss",
+    "conversations",
+    "detect",
+    "dump",
+    "from_messages",
+    "load",
+]
 
 # Names of the formats, each with its module of the same name. Of two that are equally sure, the
 # first one reads.
 FORMATS = (
     "claude-stream",
     "claude-session",
+    "codex",
+    "pi",
+    "chatgpt-export",
+    "claude-export",
+    "langchain",
+    "ai-sdk",
+    "sharegpt",
     "anthropic",
     "openai-chat",
     "openai-responses",
     "gemini",
     "atif",
+    "chatml",
+    "markdown",
     "text",
 )
 
@@ -39,12 +65,24 @@ class _Reader(Protocol):
 
     NAME: str
 
-    def detect(self, sample: Sample, /) -> float:
-        """How sure the reader is that this is its format, from 0 to 1."""
+    def detect(self, sample: Sample, /) -> Detection | None:
+        """How sure the reader is that this is its format, and why; None: it is not."""
         ...
+
+
+class _Single(_Reader, Protocol):
+    """The module of a format that holds one conversation."""
 
     def read(self, source: Source, /) -> Transcript:
         """The transcript. Raises `TranscriptError` where the input cannot be this format."""
+        ...
+
+
+class _Several(_Reader, Protocol):
+    """The module of a format that holds several conversations, or more views of one than one."""
+
+    def threads(self, source: Source, /, *, as_sent: bool) -> Sequence[Thread]:
+        """The conversations in the input. Raises `TranscriptError` where it cannot be this format."""
         ...
 
 
@@ -52,28 +90,78 @@ def load(
     source: str | os.PathLike[str] | bytes,
     *,
     format: str | None = None,  # noqa: A002 - the word that the command line uses too
+    conversation: str | None = None,
+    as_sent: bool = False,
+    salvage: bool = False,
 ) -> Transcript:
-    """The transcript in a file, or in bytes.
+    """The transcript in a file, or in bytes. Both may be compressed, by gzip or Zstandard.
 
     Args:
         source: path of the file, or the content itself as bytes.
         format: one of `FORMATS`, to insist on it; None to go by the content. What fits no format is
             a document and read as "text", valid JSON as well.
+        conversation: id of one of the `conversations`, or its start. None for the only one, or the main
+            one where others belong to it: subagents, branches. An export of several leaves no such choice.
+        as_sent: whether to give what the model is sent from the last compaction on, the summary in place
+            of what it stands for, as the harness that wrote the file does. By default the whole history
+            is given, to the last word.
+        salvage: whether a document that ends too early is read up to its last complete message, with an
+            oddity that says where it ends. Logs of lines are always read so.
 
     Raises:
-        TranscriptError: no such file, nothing in it, an unknown `format`, or an input that is damaged
-            in a way that leaves nothing to read.
+        TranscriptError: no such file, nothing in it, an unknown `format` or `conversation`, several
+            conversations and no choice, or an input that is damaged in a way that leaves nothing to read.
     """
-    if format is not None and format not in FORMATS:
-        raise TranscriptError(_unknown(format), path=None if isinstance(source, bytes) else os.fspath(source))
-    taken = Source.open(source)
-    if not taken.text or taken.text.isspace():
-        raise taken.error("it is empty: not a single character in it but blanks; nothing to read")
+    taken = _taken(source, format, salvage=salvage)
     try:
-        reader = _reader(format) if format else _detected(taken)
-        return reader.read(taken)
+        threads = _threads(_reader_of(taken, format), taken, as_sent=as_sent)
+        return choose(taken, threads, conversation).read()
     except RecursionError:
         raise taken.error(_TOO_DEEP) from None
+
+
+def conversations(
+    source: str | os.PathLike[str] | bytes,
+    *,
+    format: str | None = None,  # noqa: A002 - as in `load`
+    salvage: bool = False,
+) -> tuple[Conversation, ...]:
+    """The conversations in a file, or in bytes, in the order of the file; arguments as for `load`.
+
+    Raises:
+        TranscriptError: as `load` does.
+    """
+    taken = _taken(source, format, salvage=salvage)
+    try:
+        threads = _threads(_reader_of(taken, format), taken, as_sent=False)
+        return tuple(thread.conversation for thread in threads if thread.listed)
+    except RecursionError:
+        raise taken.error(_TOO_DEEP) from None
+
+
+def detect(source: str | os.PathLike[str] | bytes) -> tuple[Detection, ...]:
+    """The formats that a file, or bytes, may have, the likeliest first; a damaged document by what is whole.
+
+    Raises:
+        TranscriptError: no such file, nothing in it, or a file of a kind that holds no text.
+    """
+    taken = _taken(source, None, salvage=True)
+    try:
+        return _detected(taken)
+    except RecursionError:
+        raise taken.error(_TOO_DEEP) from None
+
+
+def _taken(source: str | os.PathLike[str] | bytes, name: str | None, *, salvage: bool) -> Source:
+    if name is not None and name not in FORMATS:
+        raise TranscriptError(_unknown(name), path=None if isinstance(source, bytes) else os.fspath(source))
+    taken = Source.open(source, salvage=salvage)
+    if taken.is_blank():
+        raise taken.error("it is empty: not a single character in it but blanks; nothing to read")
+    binary = "" if name else binary_kind(taken.start)
+    if binary:
+        raise taken.error(f"this is {binary}")
+    return taken
 
 
 def from_messages(
@@ -95,11 +183,11 @@ def from_messages(
         raise TranscriptError(_unknown(format))
     try:
         taken = Source.holding(_copied(value))
-        reader = _reader(format or ("anthropic" if value == [] else _detected(taken).NAME))
+        reader = _reader_of(taken, format or ("anthropic" if value == [] else None))
         if reader.NAME == "text":
             known = ", ".join(name for name in FORMATS if name != "text")
             raise TranscriptError(f"not a list of messages of a known format: {known}")
-        return reader.read(taken)
+        return choose(taken, _threads(reader, taken, as_sent=False), None).read()
     except RecursionError:
         raise TranscriptError(_TOO_DEEP) from None
 
@@ -116,12 +204,23 @@ def _reader(name: str) -> _Reader:
     return cast(_Reader, module)
 
 
-def _detected(source: Source) -> _Reader:
+def _threads(reader: _Reader, source: Source, *, as_sent: bool) -> Sequence[Thread]:
+    if hasattr(reader, "threads"):
+        return cast(_Several, reader).threads(source, as_sent=as_sent)
+    return one_thread(cast(_Single, reader).read(source))
+
+
+def _detected(source: Source) -> tuple[Detection, ...]:
     first = sample(source)
-    best = max(map(_reader, FORMATS), key=lambda reader: reader.detect(first))
-    if best.NAME == "text" and source.damage is not None:
+    found = (reader.detect(first) for reader in map(_reader, FORMATS))
+    return tuple(sorted(filter(None, found), key=lambda one: one.confidence, reverse=True))
+
+
+def _reader_of(source: Source, name: str | None) -> _Reader:
+    best = name or _detected(source)[0].format
+    if best == "text" and name is None and source.damage is not None:
         raise source.damage
-    return best
+    return _reader(best)
 
 
 def _unknown(name: str) -> str:

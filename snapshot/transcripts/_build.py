@@ -174,6 +174,11 @@ class Builder:
         self._drafts[-1].take(parts, raw)
         return True
 
+    def count(self, usage: Usage | None) -> None:
+        """Note the usage of the request that the assistant's last message answered, told behind it."""
+        if self._speaker is not None and usage is not None:
+            self._speaker.usage = usage
+
     def add_unread(self, value: object, *, where: str, what: str = "message", speaker: str = "role") -> None:
         """Keep a message whole that is no object, or does not say under `speaker` who speaks.
 
@@ -190,18 +195,22 @@ class Builder:
         self.odd(f"unknown-{what}", where, f"{note}; kept whole")
         self.add("system", (Opaque(kind, compact(value)),), where=where)
 
-    def finish(self, reader: str, model: str = "") -> Transcript:
+    def finish(self, reader: str, model: str = "", aside: Sequence[Opaque] = ()) -> Transcript:
         """The transcript that `reader` read, after a look at what only the whole shows."""
         if self._source.bad_byte is not None:
             note = "not UTF-8; bytes that are no character read as U+FFFD"
             self.odd("invalid-utf8", f"byte {self._source.bad_byte}", note)
         self._check_pairs()
         self._check_surrogates()
+        of_file: dict[tuple[str, str], list[str]] = {}
+        for kind, where, note in self._source.odd:
+            of_file.setdefault((kind, note), []).append(where)
         return Transcript(
             tuple(draft.message() for draft in self._drafts),
             reader,
             model,
-            tuple(_told(kind, note, places) for (kind, note), places in self._odd.items()),
+            tuple(_told(*key, places) for odd in (of_file, self._odd) for key, places in odd.items()),
+            tuple(aside),
         )
 
     def _check_pairs(self) -> None:

@@ -2,16 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from snapshot.messages import Role
+from snapshot.messages import Opaque, Role, Transcript
 from snapshot.transcripts._blocks import add_message
 from snapshot.transcripts._build import Builder
-from snapshot.transcripts._json import JsonObject, as_object, as_text, quoted
+from snapshot.transcripts._found import Conversation, Thread, title_of
+from snapshot.transcripts._json import JsonObject, as_list, as_object, as_text
+from snapshot.transcripts._source import Source
 
-__all__ = ["add_rows", "is_message", "note_compaction", "note_unknown_row"]
+__all__ = ["Row", "boundary", "is_message", "message_row", "since_compaction", "thread"]
 
 _SYNTHETIC = "<synthetic>"  # the model of notes that the harness writes in the assistant's name
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row that is part of a thread: an API message or a piece of one, or a boundary.
+
+    Attributes:
+        where: its place in the file.
+        kind: "user", "assistant", "note" for words of the harness in the user's name, "summary" for those
+            that a compaction put in the place of the past, or "boundary".
+        uuid: its own id, "" if it has none; `parent` the one it says it follows.
+        message: the API message; of a boundary what it says of the compaction.
+    """
+
+    where: str
+    kind: str
+    uuid: str
+    parent: str
+    time: str
+    message: JsonObject
+
+    @property
+    def is_prompt(self) -> bool:
+        """Whether a person said it: not a tool's result, and not the harness's."""
+        if self.kind != "user":
+            return False
+        blocks = as_list(self.message.get("content"))
+        return blocks is None or not any((as_object(b) or {}).get("type") == "tool_result" for b in blocks)
 
 
 def is_message(row: JsonObject) -> bool:
@@ -19,44 +50,123 @@ def is_message(row: JsonObject) -> bool:
     return row.get("type") in ("user", "assistant") and as_object(row.get("message")) is not None
 
 
-def add_rows(builder: Builder, rows: Iterable[tuple[str, JsonObject]], model: str = "") -> str:
-    """Add message rows of one thread in their order.
-
-    Rows of the assistant with equal message id become one message, its usage counted once. Rows that
-    were appended again are left out. The harness's own notes in the user's name become the system's.
-
-    Returns:
-        The model that spoke last, or `model` if no row says.
-    """
-    seen: dict[str, object] = {}
-    for where, row in rows:
-        message = as_object(row.get("message")) or {}
-        uuid = as_text(row.get("uuid"))
-        if uuid and uuid in seen and seen[uuid] == message:
-            builder.odd("repeated-row", where, "a row that was appended again; left out")
-            continue
-        seen[uuid] = message
-        spoken_by = message.get("model")
-        if isinstance(spoken_by, str) and spoken_by and spoken_by != _SYNTHETIC:
-            model = spoken_by
-        role: Role = "assistant" if row.get("type") == "assistant" else "user"
-        if role == "user" and (row.get("isMeta") is True or row.get("isSynthetic") is True):
-            role = "system"
-        time = as_text(row.get("timestamp"))
-        add_message(builder, message, where=where, role=role, message_id=uuid, time=time, join=True)
-    return model
-
-
-def note_compaction(builder: Builder, where: str, metadata: object) -> None:
-    """Report a boundary: what follows was said with a summary in place of what stands before."""
-    found = as_object(metadata) or {}
-    facts = [as_text(found.get("trigger")), as_text(found.get("preTokens", found.get("pre_tokens")))]
-    told = ", ".join(fact for fact in (facts[0], facts[1] and f"{facts[1]} tokens before") if fact)
-    builder.odd(
-        "compaction", where, f"the conversation was compacted here{told and f' ({told})'}; all of it is kept"
+def message_row(where: str, row: JsonObject) -> Row:
+    """The row of a message. What the file holds beside it, such as a tool's own account, is let go."""
+    kind = as_text(row.get("type"))
+    if kind == "user" and row.get("isCompactSummary") is True:
+        kind = "summary"
+    elif kind == "user" and (row.get("isMeta") is True or row.get("isSynthetic") is True):
+        kind = "note"
+    message = as_object(row.get("message")) or {}
+    return Row(
+        where,
+        kind,
+        as_text(row.get("uuid")),
+        as_text(row.get("parentUuid")),
+        as_text(row.get("timestamp")),
+        message,
     )
 
 
-def note_unknown_row(builder: Builder, where: str, row: JsonObject) -> None:
-    """Count a row of a type that this reader does not know."""
-    builder.odd("unknown-row", where, f"a row of type {quoted(row.get('type'))} is not known; left out")
+def boundary(where: str, row: JsonObject) -> Row | None:
+    """The row of a compaction, or None if it is another one."""
+    if row.get("type") != "system" or row.get("subtype") != "compact_boundary":
+        return None
+    metadata = as_object(row.get("compactMetadata", row.get("compact_metadata"))) or {}
+    parent = as_text(row.get("parentUuid") or row.get("logicalParentUuid"))
+    return Row(where, "boundary", as_text(row.get("uuid")), parent, as_text(row.get("timestamp")), metadata)
+
+
+def since_compaction(rows: Sequence[Row]) -> list[Row]:
+    """What the model is sent: the newest summary as the user's word, what was kept beside it, the rest."""
+    last = max((n for n, row in enumerate(rows) if row.kind == "boundary"), default=-1)
+    if last < 0:
+        return list(rows)
+    after = list(rows[last + 1 :])
+    kept = _preserved(rows[:last], rows[last].message)
+    if after and after[0].kind in ("summary", "note"):
+        return [replace(after[0], kind="user"), *kept, *after[1:]]
+    return [*kept, *after]
+
+
+def _preserved(before: Sequence[Row], metadata: JsonObject) -> list[Row]:
+    """Rows before a boundary that the harness goes on sending as they are."""
+    listed = as_object(metadata.get("preservedMessages")) or {}
+    ids = set(map(as_text, as_list(listed.get("uuids")) or as_list(listed.get("allUuids")) or ()))
+    if ids:
+        return [row for row in before if row.uuid in ids]
+    segment = as_object(metadata.get("preservedSegment")) or {}
+    uuids = [row.uuid for row in before]
+    head, tail = as_text(segment.get("headUuid")), as_text(segment.get("tailUuid"))
+    if not head or head not in uuids or tail not in uuids:
+        return []
+    return list(before[uuids.index(head) : uuids.index(tail) + 1])
+
+
+def thread(
+    source: Source,
+    reader: str,
+    rows: Sequence[Row],
+    *,
+    conversation_id: str,
+    title: str = "",
+    main: bool = False,
+    model: str = "",
+    aside: Sequence[Opaque] = (),
+    notes: Iterable[tuple[str, str, str]] = (),
+) -> Thread:
+    """A thread of such a log.
+
+    Args:
+        model: the one that is to speak, where no row says.
+        aside: rows that are no message.
+        notes: oddities, as `Builder.odd` takes them.
+    """
+    said = {
+        row.uuid if row.kind != "assistant" else as_text(row.message.get("id")) or row.uuid for row in rows
+    }
+    first = next((as_text(row.message.get("content")) for row in rows if row.is_prompt), "")
+
+    def read() -> Transcript:
+        builder = Builder(source)
+        spoken = _add_rows(builder, rows) or model
+        for note in notes:
+            builder.odd(*note)
+        return builder.finish(reader, spoken, aside)
+
+    time = next((row.time for row in reversed(rows) if row.time), "")
+    return Thread(Conversation(conversation_id, title or title_of(first), len(said), time, main), read)
+
+
+def _add_rows(builder: Builder, rows: Iterable[Row]) -> str:
+    """Add the rows of one thread in their order; the model that spoke last.
+
+    Rows of the assistant with equal message id become one message, its usage counted once. Rows that
+    were appended again are left out. The harness's own notes in the user's name become the system's.
+    """
+    model = ""
+    seen: dict[str, object] = {}
+    for row in rows:
+        if row.kind == "boundary":
+            _note_compaction(builder, row)
+            continue
+        if row.uuid and row.uuid in seen and seen[row.uuid] == row.message:
+            builder.odd("repeated-row", row.where, "a row that was appended again; left out")
+            continue
+        seen[row.uuid] = row.message
+        spoken_by = row.message.get("model")
+        if isinstance(spoken_by, str) and spoken_by and spoken_by != _SYNTHETIC:
+            model = spoken_by
+        role: Role = "assistant" if row.kind == "assistant" else "user" if row.kind == "user" else "system"
+        add_message(
+            builder, row.message, where=row.where, role=role, message_id=row.uuid, time=row.time, join=True
+        )
+    return model
+
+
+def _note_compaction(builder: Builder, row: Row) -> None:
+    found = row.message
+    facts = [as_text(found.get("trigger")), as_text(found.get("preTokens", found.get("pre_tokens")))]
+    told = ", ".join(fact for fact in (facts[0], facts[1] and f"{facts[1]} tokens before") if fact)
+    note = f"the conversation was compacted here{told and f' ({told})'}; all of it is kept"
+    builder.odd("compaction", row.where, note)

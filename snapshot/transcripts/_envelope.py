@@ -1,13 +1,22 @@
-"""Lists of `{role, content}` messages: found in a document, and whose dialect they speak."""
+"""Lists of messages as APIs have them: one or several in a file, and whose dialect they speak."""
 
 from __future__ import annotations
 
-from snapshot.messages import Role
-from snapshot.transcripts._build import role_of
-from snapshot.transcripts._json import JsonObject, as_list, as_object
-from snapshot.transcripts._source import Sample, Source
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
-__all__ = ["dialects", "open_document"]
+from snapshot.messages import Role, Transcript
+from snapshot.transcripts import _jsonl
+from snapshot.transcripts._build import Builder, role_of
+from snapshot.transcripts._found import Conversation, Detection, Thread, title_of
+from snapshot.transcripts._json import JsonObject, as_list, as_object, as_text
+from snapshot.transcripts._source import MISSING, Sample, Source
+
+_IDS = ("id", "conversation_id", "custom_id", "uuid")
+
+__all__ = ["Dialogue", "dialects", "dialogue_threads", "opened", "sampled"]
 
 _ANTHROPIC_BLOCKS = frozenset(
     {"document", "image", "redacted_thinking", "server_tool_use", "thinking", "tool_result", "tool_use"}
@@ -20,45 +29,129 @@ _RESPONSES = frozenset({"function_call", "function_call_output", "input_text", "
 _CONTENT_KEYS = frozenset({"content", "function_call", "tool_calls"})
 
 
-def open_document(source: Source) -> tuple[list[object], JsonObject]:
-    """The messages, and the object around them (empty if there is none).
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """One list of messages, and the object around it (empty if there is none)."""
+
+    items: list[object]
+    envelope: JsonObject
+
+
+Opened: TypeAlias = Callable[[object], Dialogue | None]
+
+
+def opened(*keys: str) -> Opened:
+    """What finds the list in a document: under the first of `keys`, or the document itself."""
+
+    def find(document: object) -> Dialogue | None:
+        envelope = as_object(document)
+        if envelope is None:
+            listed = as_list(document)
+            return None if listed is None else Dialogue(listed, {})
+        if "role" in envelope and not any(key in envelope for key in keys):  # one message, as an API answers
+            return Dialogue([envelope], {})
+        for holder in (
+            envelope,
+            as_object(envelope.get("body")) or {},
+            as_object(envelope.get("params")) or {},
+        ):
+            found = next((listed for key in keys if (listed := as_list(holder.get(key))) is not None), None)
+            if found is not None:  # the others are the lines of batches
+                return Dialogue(found, holder)
+        return None
+
+    return find
+
+
+def sampled(sample: Sample, find: Opened) -> Dialogue | None:
+    """The first of the lists, to judge by."""
+    several = _several(list(sample.rows) if sample.document is MISSING else sample.document, find)
+    return several[0][1] if several else None
+
+
+def dialogue_threads(
+    source: Source, find: Opened, what: str, read: Callable[[Builder, Dialogue], Transcript]
+) -> Sequence[Thread]:
+    """A thread for each list in the input: a document, an array of them, or a line for each.
+
+    Lines that are messages are one conversation.
 
     Raises:
-        TranscriptError: the document holds no list of messages.
+        TranscriptError: there is no such list; `what` says what was expected.
     """
     if source.damage is not None:
         raise source.damage
-    messages, envelope = _opened(source.document)
-    if messages is None:
-        raise source.error("no list of messages in it: expected a JSON array, or an object with `messages`")
-    return messages, envelope
+    document = source.document
+    if document is MISSING:
+        document = [row for _, row in _jsonl.rows(source)] if _is_log(source) else None
+    several = _several(document, find)
+    if not several:
+        raise source.error(what)
+
+    def thread(conversation_id: str, dialogue: Dialogue) -> Thread:
+        envelope = dialogue.envelope
+        title = as_text(envelope.get("title")) or title_of(_first_words(dialogue.items))
+        conversation = Conversation(conversation_id, title, len(dialogue.items), main=len(several) == 1)
+        return Thread(conversation, lambda: read(Builder(source), dialogue))
+
+    return [thread(*item) for item in several]
 
 
-def _opened(document: object) -> tuple[list[object] | None, JsonObject]:
-    envelope = as_object(document)
-    if envelope is None:
-        return as_list(document), {}
-    if "role" in envelope and "content" in envelope:  # one message, as an API answers
-        return [envelope], {}
-    return as_list(envelope.get("messages")), envelope
+def _is_log(source: Source) -> bool:
+    return bool(_jsonl.sample(source).rows)
 
 
-def dialects(sample: Sample) -> tuple[float, float]:
-    """How sure it is that the document is Anthropic's, and OpenAI's: by its blocks, keys and roles.
+def _several(document: object, find: Opened) -> list[tuple[str, Dialogue]]:
+    """The lists in a document, each with its id."""
+    listed = as_list(document)
+    inside = [
+        find(item) if "role" not in item else None
+        for item in map(as_object, listed or ())
+        if item is not None
+    ]
+    if not listed or len(inside) != len(listed) or not all(inside):
+        only = find(document)
+        return [] if only is None else [("main", only)]
+    ids = [_id_of(as_object(item) or {}) or str(number) for number, item in enumerate(listed, 1)]
+    taken = Counter(ids)
+    return [
+        (one if taken[one] == 1 else f"{one}#{number}", dialogue)
+        for number, (one, dialogue) in enumerate(zip(ids, inside, strict=True), 1)
+        if dialogue is not None
+    ]
+
+
+def _id_of(envelope: JsonObject) -> str:
+    return next((as_text(envelope[key]) for key in _IDS if envelope.get(key)), "")
+
+
+def _first_words(items: Sequence[object]) -> str:
+    for item in map(as_object, items):
+        content = (item or {}).get("content")
+        if item is not None and role_of(item.get("role")) == "user" and isinstance(content, str):
+            return content
+    return ""
+
+
+def dialects(
+    sample: Sample, anthropic_name: str, openai_name: str
+) -> tuple[Detection | None, Detection | None]:
+    """How sure it is that messages are Anthropic's, and OpenAI's: by their blocks, keys and roles.
 
     Plain messages fit both; they are OpenAI's if one is the system's or a tool's, else Anthropic's.
     """
-    messages, envelope = _opened(sample.document)
+    found = sampled(sample, opened("messages"))
+    messages, envelope = ([], {}) if found is None else (found.items, found.envelope)
     objects = [m for m in map(as_object, messages or ()) if m is not None]
     with_role = [m for m in objects if isinstance(m.get("role"), str)]
     if 2 * len(with_role) < len(messages or ()) or not any(map(_is_message, with_role)):
-        return 0.0, 0.0
+        return None, None
     anthropic = int("system" in envelope)
     openai = 0
     for message in objects:
         kinds = _kinds(message)
         if not _RESPONSES.isdisjoint(kinds):
-            return 0.0, 0.0
+            return None, None
         role = message.get("role")
         anthropic += not _ANTHROPIC_BLOCKS.isdisjoint(kinds)
         openai += (
@@ -70,9 +163,22 @@ def dialects(sample: Sample) -> tuple[float, float]:
         plain: Role = "system"
         openai = sum(role_of(message.get("role")) == plain for message in objects)
     if not anthropic and not openai:
-        return 0.5, 0.4
+        reason = "messages with a role and plain content, as several APIs have them"
+        return Detection(anthropic_name, 0.5, reason), Detection(openai_name, 0.4, reason)
     share = anthropic / (anthropic + openai)
-    return share, 1 - share
+    count = f"of {len(objects)} messages have"
+    return (
+        Detection(
+            anthropic_name,
+            share,
+            f"{anthropic} {count} blocks that only Anthropic's have, or system stands beside them",
+        )
+        if share
+        else None,
+        Detection(openai_name, 1 - share, f"{openai} {count} roles, keys or parts that only OpenAI's have")
+        if share < 1
+        else None,
+    )
 
 
 def _is_message(message: JsonObject) -> bool:

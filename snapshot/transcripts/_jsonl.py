@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -16,23 +15,24 @@ __all__ = ["rows", "sample"]
 Report = Callable[[str, str, str], None]
 
 _SAMPLE_ROWS = 20
+_SAMPLE_CHARS = 1 << 17  # of a text
 _SAMPLE_LINES = 60  # some of them may be torn
 _RECORD_START = re.compile(r'\{\s*"')
 # Every whole record of a coding agent's log has one of these at its top; the objects inside have not.
 _RECORD_KEYS = frozenset({"uuid", "parentUuid", "sessionId", "session_id"})
 
 
-def rows(source: Source, report: Report) -> Iterator[tuple[str, JsonObject]]:
+def rows(source: Source) -> Iterator[tuple[str, JsonObject]]:
     """Every row with its place ("line 7"), in order.
 
-    Lines end at LF only: JSON strings may hold other separators. A torn line is reported, and whole
-    records behind the tear are given. An array of rows, or one under `loglines`, reads as lines do.
+    Lines end at LF only: JSON strings may hold other separators. A torn line is an oddity of the source,
+    and whole records behind the tear are given. An array of rows, or one under `loglines`, reads as lines do.
 
     Raises:
         TranscriptError: no line is a row.
     """
     good = False
-    for where, row in _scan(source, report):
+    for where, row in _scan(source, lambda *odd: source.odd.append(odd)):
         good = True
         yield where, row
     if not good:
@@ -42,7 +42,23 @@ def rows(source: Source, report: Report) -> Iterator[tuple[str, JsonObject]]:
 def sample(source: Source) -> Sample:
     """What `detect` is given; reads only the first lines, beside the try at a whole document."""
     first = islice(_scan(source, lambda _kind, _where, _note: None, _SAMPLE_LINES), _SAMPLE_ROWS)
-    return Sample(source.document, tuple(row for _, row in first))
+    found = tuple(row for _, row in first)
+    if source.document is not MISSING or source.damage is not None:
+        return Sample(source.document, found)
+    if (
+        found
+        and next((text for text in (t.strip(" \t\r\n\0") for _, _, t in source.lines()) if text), "{")[0]
+        in "{["
+    ):
+        return Sample(source.document, found)
+    # A text may quote JSON on lines of its own, as calls in ChatML are; a log starts with it.
+    size, lines = 0, []
+    for _, _, line in source.lines():
+        size += len(line)
+        if lines and size > _SAMPLE_CHARS:
+            break
+        lines.append(line)
+    return Sample(source.document, (), "".join(lines))
 
 
 def _scan(source: Source, report: Report, most: int | None = None) -> Iterator[tuple[str, JsonObject]]:
@@ -66,10 +82,9 @@ def _listed(document: object) -> list[object] | None:
 
 
 def _lines(source: Source, report: Report, most: int | None = None) -> Iterator[tuple[str, JsonObject]]:
-    at = 0
-    for number, line in enumerate(islice(io.BytesIO(source.data), most), 1):
-        where, at = source.line_name(number, at), at + len(line)
-        text = line.decode("utf-8", errors="replace").strip(" \t\r\n")
+    for number, at, line in islice(source.lines(), most):
+        where = source.line_name(number, at)
+        text = line.strip(" \t\r\n")
         if text.startswith("\0") or text.endswith("\0"):  # what a power loss leaves
             text = text.strip("\0 \t\r")
             report("nul-bytes", where, "NUL bytes around the line; skipped")

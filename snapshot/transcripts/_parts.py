@@ -30,6 +30,7 @@ __all__ = [
     "by_speaker",
     "decoded",
     "image_at",
+    "named",
     "raw_of",
     "read_content",
     "read_opaque",
@@ -171,6 +172,13 @@ def by_speaker(role: Role, parts: Sequence[Part]) -> list[tuple[Role, list[Part]
             runs.append((speaker, []))
         runs[-1][1].append(part)
     return runs or [(role, [])]
+
+
+def named(name: str, parts: Sequence[Part]) -> list[Part]:
+    """The words of a speaker who is neither user nor assistant: the name stands in front, in brackets."""
+    if parts and isinstance(parts[0], Text):
+        return [Text(f"[{name}] {parts[0].text}"), *parts[1:]]
+    return [Text(f"[{name}]"), *parts]
 
 
 def raw_of(

@@ -1,17 +1,22 @@
-"""The input of a reader: bytes taken in once, as UTF-8, with places that a person can find again."""
+"""The input of a reader: text, whatever it was packed in, with places that a person can find again."""
 
 from __future__ import annotations
 
 import codecs
+import io
 import json
 import os
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import BinaryIO
 
 from snapshot.errors import TranscriptError
 from snapshot.transcripts._json import JsonObject, parse
+from snapshot.transcripts._salvage import salvaged
+from snapshot.transcripts._unpack import unpacked
 
 __all__ = ["MISSING", "Sample", "Source"]
 
@@ -24,6 +29,8 @@ _WIDE = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+# JSON without a mark is told by its zeros (RFC 4627, section 3).
+_WIDE_JSON = re.compile(rb"(?P<le>[\[{]\0[^\0]\0)|(?P<be>\0[\[{]\0[^\0])")
 _BLANK = " \t\r\n\0"  # NUL: a power loss leaves runs of them in front of what was written later
 _JSON_START = re.compile(r"\[?\s*(?:\{\s*(?:\"|\}|$)|$)")
 _TRANSCRIPT_KEY = re.compile(
@@ -34,50 +41,62 @@ _TORN_TOKEN = re.compile(r"(?:[.eE][+-]?\d*|-|\\(?:u[0-9a-fA-F]{0,3})?)?")
 _TEXT_HINT = 'insist on the format "text" to take it as a plain document'
 
 
+def _encoding(start: bytes) -> str:
+    """The encoding of a text that starts so, "" for UTF-8 and all that is like ASCII."""
+    marked = next((name for mark, name in _WIDE if start.startswith(mark)), "")
+    bare = _WIDE_JSON.fullmatch(start)
+    return marked or (f"utf-16-{bare.lastgroup}" if bare else "")
+
+
 class Source:
-    """What a reader reads: `data` without its byte order mark, as UTF-8 unless bytes are damaged.
+    """What a reader reads: an input that is opened as often as it is needed, and never held as a whole.
 
     Attributes:
         path: the file as the caller named it, or None for bytes in memory.
-        data: the content.
-        skipped: bytes of the input in front of `data`; None where offsets in `data` are not those
-            of the input, because it was UTF-16 or UTF-32.
-        bad_byte: offset in the input of the first byte that is no character, or None.
+        salvage: whether a document that ends too early is read up to there, in place of an error.
+        skipped: bytes of the input in front of its text; None where offsets in the text are not those
+            of the input, because it is compressed, or UTF-16 or UTF-32.
+        bad_byte: offset in the input of the first byte that is no character, or None; known for what
+            was read so far.
+        odd: what is wrong with the input as a whole: kind, place, note.
     """
 
-    def __init__(self, data: bytes, path: str | None = None) -> None:
-        self.path = path
+    def __init__(
+        self, opened: Callable[[], BinaryIO], path: str | None = None, *, salvage: bool = False
+    ) -> None:
+        self.path, self.salvage = path, salvage
         self.bad_byte: int | None = None
         self.skipped: int | None = 0
-        self.size = len(data)
-        wide = next((name for mark, name in _WIDE if data.startswith(mark)), "")
-        if wide:
+        self.odd: list[tuple[str, str, str]] = []
+        self._opened = opened
+        self._wide: bytes | None = None
+        self._behind = self._length = 0  # bytes of the mark in front of the text, and of the text
+        with self._stream() as stream:
+            start = stream.read(4)
+            encoding = _encoding(start)
+            if encoding:
+                data = start + stream.read()
+            elif start.startswith(codecs.BOM_UTF8):
+                self.skipped = None if self.skipped is None else len(codecs.BOM_UTF8)
+                self._behind = len(codecs.BOM_UTF8)
+        if encoding:
+            try:
+                text = data.decode(encoding)
+            except UnicodeDecodeError as error:
+                self.bad_byte = error.start
+                text = data.decode(encoding, errors="replace")
             self.skipped = None
-            self.text = self._decode(data, wide)
             # A wide mark inside stays U+FEFF; the first one is gone.
-            self.data = self.text.encode("utf-8")
-            return
-        if data.startswith(codecs.BOM_UTF8):
-            self.skipped = len(codecs.BOM_UTF8)
-            data = data[self.skipped :]
-        self.data = data
-        self.text = self._decode(data, "utf-8")
-
-    def _decode(self, data: bytes, encoding: str) -> str:
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError as error:
-            self.bad_byte = error.start + (self.skipped or 0)
-            return data.decode(encoding, errors="replace")
+            self._wide = text.encode("utf-8", "replace")
 
     @classmethod
-    def open(cls, source: str | os.PathLike[str] | bytes) -> Source:
+    def open(cls, source: str | os.PathLike[str] | bytes, *, salvage: bool = False) -> Source:
         """Take in a file, or bytes. Raises `TranscriptError` where there is nothing to read."""
         if isinstance(source, bytes):
-            return cls(source)
+            return cls(lambda: io.BytesIO(source), salvage=salvage)
         path = os.fspath(source)
         try:
-            return cls(Path(path).read_bytes(), path)
+            return cls(lambda: Path(path).open("rb"), path, salvage=salvage)
         except FileNotFoundError:
             what = "no such file; check the path"
         except IsADirectoryError:
@@ -91,12 +110,58 @@ class Source:
     @classmethod
     def holding(cls, document: object) -> Source:
         """An input that is already parsed: plain dictionaries, lists, strings and numbers."""
-        source = cls(b"")
+        source = cls(io.BytesIO)
         vars(source)["_parsed"] = (document, None)
         return source
 
+    def _stream(self) -> BinaryIO:
+        """The bytes of the text, in UTF-8 unless they are damaged."""
+        if self._wide is not None:
+            return io.BytesIO(self._wide)
+        raw = self._opened()
+        size = raw.seek(0, io.SEEK_END)
+        raw.seek(0)
+        stream = unpacked(raw, size, self.error)
+        if stream is not raw:
+            self.skipped = None
+        stream.read(self._behind)
+        return stream
+
+    @property
+    def start(self) -> bytes:
+        """The first bytes, to tell what kind of file this is."""
+        with self._stream() as stream:
+            return stream.read(16)
+
+    def lines(self) -> Iterator[tuple[int, int, str]]:
+        """Each line with its number and its offset in the text's bytes; lines end at LF only."""
+        with self._stream() as stream:
+            at = 0
+            for number, line in enumerate(stream, 1):
+                yield number, at, self._decoded(line, at)
+                at += len(line)
+
+    def text(self) -> str:
+        """The whole text. It is read anew each time."""
+        with self._stream() as stream:
+            data = stream.read()
+        self._length = len(data)
+        return self._decoded(data, 0)
+
+    def is_blank(self) -> bool:
+        """Whether there is not a single character but blanks."""
+        return all(not line or line.isspace() for _, _, line in self.lines())
+
+    def _decoded(self, data: bytes, at: int) -> str:
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            if self.bad_byte is None:
+                self.bad_byte = at + error.start + (self.skipped or 0)
+            return data.decode("utf-8", errors="replace")
+
     def byte(self, at: int) -> int | None:
-        """Offset in the input of offset `at` in `data`."""
+        """Offset in the input of offset `at` in the text's bytes."""
         return None if self.skipped is None else at + self.skipped
 
     def line_name(self, line: int, at: int) -> str:
@@ -105,7 +170,7 @@ class Source:
         return f"line {line}" if byte is None else f"line {line}, byte {byte}"
 
     def error(self, what: str, *, line: int | None = None, at: int | None = None) -> TranscriptError:
-        """An error about this input, `at` an offset in `data`."""
+        """An error about this input, `at` an offset in the text's bytes."""
         return TranscriptError(what, path=self.path, line=line, byte=None if at is None else self.byte(at))
 
     @cached_property
@@ -120,8 +185,11 @@ class Source:
 
     @cached_property
     def _parsed(self) -> tuple[object, TranscriptError | None]:
+        if self._is_log():
+            return MISSING, None
         # U+FFFD at the end is half a character: part of what a cut has left.
-        text = self.text.strip(_BLANK).rstrip("\ufffd")
+        whole = self.text()
+        text = whole.strip(_BLANK).rstrip("\ufffd")
         if not text.startswith(("{", "[")):
             return MISSING, None
         try:
@@ -129,21 +197,48 @@ class Source:
         except RecursionError:
             return MISSING, self.error(f"JSON is nested too deeply to be a transcript; {_TEXT_HINT}")
         except json.JSONDecodeError as error:
-            return MISSING, self._diagnose(text, error)
+            damage = self._diagnose(whole, text, error)
+        saved = salvaged(text) if damage and self.salvage else None
+        if damage is None or saved is None:
+            return MISSING, damage
+        place = "the end" if damage.byte is None else f"byte {damage.byte}"
+        self.odd.append(("truncated", place, f"{damage.what.split(';')[0]}; {saved.kept} kept, {saved.lost}"))
+        return saved.document, None
 
-    def _diagnose(self, text: str, error: json.JSONDecodeError) -> TranscriptError | None:
+    def _is_log(self) -> bool:
+        """Whether it is JSON Lines, so that reading it as one document is not worth a try."""
+        filled = (text for text in (line.strip(_BLANK) for _, _, line in self.lines()) if text)
+        first, second = next(filled, ""), next(filled, "")
+        if not second or not first.startswith(("{", "[")):
+            return False
+        # The first line may be torn; a document's may be unfinished.
+        unfinished = first.endswith(("[", "{", ",", ":")) or not second.startswith("{")
+        return _starts_with_json(first) or (not unfinished and _starts_with_json(second))
+
+    def _diagnose(self, whole: str, text: str, error: json.JSONDecodeError) -> TranscriptError | None:
         # Extra data: JSON Lines, or prose behind a value.
         if error.msg == "Extra data" or not _JSON_START.match(text):
             return None
         if _is_cut(text, error):
             what = "the JSON ends in the middle of a value; get the whole file, or "
-            return self.error(what + _TEXT_HINT, at=len(self.data))
+            return self.error(what + _TEXT_HINT, at=self._length)
         if not _TRANSCRIPT_KEY.search(text, 0, 1 << 16):
             return None
-        front = self.text[: self.text.index(text[0]) + error.pos]
+        front = whole[: whole.index(text[0]) + error.pos]
         line = front.count("\n") + 1
         at = len(front.encode("utf-8", "surrogatepass")) if self.bad_byte is None else None
         return self.error(f"not valid JSON: {error.msg}; repair it, or {_TEXT_HINT}", line=line, at=at)
+
+
+def _starts_with_json(text: str) -> bool:
+    """Whether `text` is a JSON value, whatever stands behind it."""
+    try:
+        parse(text)
+    except RecursionError:
+        return False
+    except json.JSONDecodeError as error:
+        return error.msg.startswith("Extra data")
+    return True
 
 
 def _is_cut(text: str, error: json.JSONDecodeError) -> bool:
@@ -158,8 +253,10 @@ def _is_cut(text: str, error: json.JSONDecodeError) -> bool:
 class Sample:
     """What a reader judges by: the whole as one JSON value (or MISSING), and the first rows.
 
-    Rows are the JSON objects of the first lines, or of the array that the document is.
+    Rows are the JSON objects of the first lines, or of the array that the document is. `text` is the start
+    of the input, whole lines of it, where it is neither; else it is empty.
     """
 
     document: object
     rows: tuple[JsonObject, ...]
+    text: str = ""

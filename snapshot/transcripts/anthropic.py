@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from snapshot.messages import Transcript
 from snapshot.transcripts._blocks import BLOCKS, add_message
 from snapshot.transcripts._build import Builder
-from snapshot.transcripts._envelope import dialects, open_document
+from snapshot.transcripts._envelope import Dialogue, dialects, dialogue_threads, opened
+from snapshot.transcripts._found import Detection, Thread
 from snapshot.transcripts._json import as_object, as_text
 from snapshot.transcripts._parts import read_content
 from snapshot.transcripts._source import Sample, Source
@@ -13,21 +16,31 @@ from snapshot.transcripts._source import Sample, Source
 NAME = "anthropic"
 
 
-def detect(sample: Sample) -> float:
+_OPENED = opened("messages")
+
+
+def detect(sample: Sample) -> Detection | None:
     """How sure it is that this is such a document."""
-    return dialects(sample)[0]
+    return dialects(sample, NAME, "openai-chat")[0]
 
 
-def read(source: Source) -> Transcript:
-    """All messages. A user's tool results stand in a message of role "tool" before the user's words."""
-    messages, envelope = open_document(source)
-    builder = Builder(source)
+def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
+    """Every list of messages.
+
+    A user's tool results stand in a message of role "tool" before the user's words.
+    """
+    what = "no list of messages in it: expected a JSON array, or an object with `messages`"
+    return dialogue_threads(source, _OPENED, what, _read)
+
+
+def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
+    envelope = dialogue.envelope
     model = as_text(envelope.get("model"))
     system = read_content(builder, envelope.get("system"), "system", BLOCKS)
     if system:
         raw = {"role": "system", "content": envelope["system"]}
         builder.add("system", system, where="system", raw=(raw,))
-    for number, value in enumerate(messages, 1):
+    for number, value in enumerate(dialogue.items, 1):
         add_message(builder, value, where=f"message {number}")
         message = as_object(value) or {}
         model = as_text(message.get("model")) or model

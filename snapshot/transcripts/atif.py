@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from snapshot.messages import Image, Opaque, Part, Reasoning, Role, ToolCall, ToolResult, Transcript
 from snapshot.transcripts._build import Builder, usage_of
+from snapshot.transcripts._found import Detection
 from snapshot.transcripts._json import (
     JsonObject,
     as_list,
@@ -23,12 +24,15 @@ NAME = "atif"
 _SPEAKERS: dict[str, Role] = {"system": "system", "user": "user", "agent": "assistant"}
 
 
-def detect(sample: Sample) -> float:
+def detect(sample: Sample) -> Detection | None:
     """How sure it is that this is a trajectory."""
     document = as_object(sample.document) or {}
     if as_list(document.get("steps")) is None:
-        return 0.0
-    return 1.0 if as_text(document.get("schema_version")).startswith("ATIF-v") else 0.0
+        return None
+    version = as_text(document.get("schema_version"))
+    if not version.startswith("ATIF-v"):
+        return None
+    return Detection(NAME, 1.0, f"an object with steps, and schema_version {quoted(version)}")
 
 
 def read(source: Source) -> Transcript:

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container, Sequence
 
-from snapshot.messages import Transcript
+from snapshot.messages import Opaque
 from snapshot.transcripts import _jsonl
-from snapshot.transcripts._build import Builder
-from snapshot.transcripts._claude_code import add_rows, is_message, note_compaction, note_unknown_row
-from snapshot.transcripts._json import JsonObject, as_object, as_text, quoted
+from snapshot.transcripts._claude_code import Row, boundary, is_message, message_row, since_compaction, thread
+from snapshot.transcripts._found import Detection, Thread
+from snapshot.transcripts._json import as_object, as_text, compact, quoted
 from snapshot.transcripts._source import Sample, Source
 
 NAME = "claude-session"
 
 _KEYS = frozenset({"sessionId", "parentUuid", "leafUuid"})
+_TITLES = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTitle"}
 _BOOKKEEPING = frozenset(
     {
+        *_TITLES,
         "agent-name",
-        "ai-title",
         "attachment",
         "cost-state",
-        "custom-title",
         "file-history-snapshot",
         "last-prompt",
         "mode",
@@ -28,7 +29,6 @@ _BOOKKEEPING = frozenset(
         "pr-link",
         "progress",
         "queue-operation",
-        "summary",
         "system",
         "tag",
         "turn_end",
@@ -36,45 +36,147 @@ _BOOKKEEPING = frozenset(
 )
 
 
-def detect(sample: Sample) -> float:
+def detect(sample: Sample) -> Detection | None:
     """How sure it is that this is such a file."""
     wrapper = as_object(sample.document)
     if wrapper is not None and "loglines" in wrapper:
-        return 0.95
+        return Detection(NAME, 0.95, "an object with loglines")
     hits = sum(
         "type" in row and (not _KEYS.isdisjoint(row) or row["type"] == "file-history-snapshot")
         for row in sample.rows
     )
-    return 0.95 * hits / len(sample.rows) if hits else 0.0
+    if not hits:
+        return None
+    reason = f"{hits} of the first {len(sample.rows)} rows have a type and a sessionId or parentUuid"
+    return Detection(NAME, 0.95 * hits / len(sample.rows), reason)
 
 
-def read(source: Source) -> Transcript:
-    """The main thread in the order of the file, which is that of time.
+def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
+    """The main thread, one for each branch that was left by going back, and one for each subagent.
 
-    Parallel calls fan out in the tree, so that a walk along parents would lose some. Sidechains are
-    left out and counted, unless the file holds nothing else: then it is a subagent's own.
+    A thread is in the order of the file, which is that of time. Parallel calls fan out in the tree, so a
+    walk along parents would lose some: a row is on another branch only if a person's words lead to it
+    that are not on the way to the last row.
     """
-    builder = Builder(source)
-    main: list[tuple[str, JsonObject]] = []
-    side: list[tuple[str, JsonObject]] = []
-    bookkeeping: Counter[str] = Counter()
-    for where, row in _jsonl.rows(source, builder.odd):
-        kind = row.get("type")
-        if is_message(row):
-            (side if row.get("isSidechain") is True else main).append((where, row))
-        elif kind not in _BOOKKEEPING:
-            note_unknown_row(builder, where, row)
-        elif row.get("subtype") == "compact_boundary":
-            note_compaction(builder, where, row.get("compactMetadata"))
+    main: list[Row] = []
+    side: dict[str, list[Row]] = {}
+    aside: list[Opaque] = []
+    notes: list[tuple[str, str, str]] = []
+    counted: Counter[str] = Counter()
+    parents: dict[str, str] = {}
+    title = ""
+    for where, row in _jsonl.rows(source):
+        kind = as_text(row.get("type"))
+        uuid = as_text(row.get("uuid"))
+        if uuid:
+            parents.setdefault(uuid, as_text(row.get("parentUuid") or row.get("logicalParentUuid")))
+        found = message_row(where, row) if is_message(row) else boundary(where, row)
+        if found is None:
+            if kind in _BOOKKEEPING:
+                counted[kind] += 1
+                title = as_text(row.get(_TITLES.get(kind, ""))) or title
+            else:
+                notes.append(
+                    (
+                        "unknown-row",
+                        where,
+                        f"a row of type {quoted(row.get('type'))} is not known; kept aside",
+                    )
+                )
+            aside.append(Opaque(kind, compact(row)))
+        elif row.get("isSidechain") is True:
+            agent = as_text(row.get("agentId")) or f"sidechain-{(_way(uuid, parents) or ['1'])[-1]}"
+            side.setdefault(agent, []).append(found)
         else:
-            bookkeeping[as_text(kind)] += 1
-    if not main:
-        main, side = side, []
-    for where, row in side:
-        agent = row.get("agentId")
-        whose = "a subagent" if agent is None else f"the subagent {quoted(agent)}"
-        builder.odd("sidechain", where, f"a row of {whose}; left out")
-    if bookkeeping:
-        told = ", ".join(f"{count} {kind}" for kind, count in sorted(bookkeeping.items()))
-        builder.odd("bookkeeping", "whole file", f"rows without a message left out: {told}")
-    return builder.finish(NAME, add_rows(builder, main))
+            main.append(found)
+    for agent, rows in side.items() if main else ():
+        notes += [
+            (
+                "sidechain",
+                row.where,
+                f"a row of the subagent {quoted(agent)}; read it as a conversation of its own",
+            )
+            for row in rows
+        ]
+    if counted:
+        told = ", ".join(f"{count} {kind}" for kind, count in sorted(counted.items()))
+        notes.append(("bookkeeping", "whole file", f"rows without a message, kept aside: {told}"))
+    active, branches = _branches(main, parents)
+    for first, rows in branches.items():
+        notes.append(
+            (
+                "branch",
+                rows[0].where,
+                f"a branch that was left again; read it as conversation {quoted(first)}",
+            )
+        )
+    sent = since_compaction if as_sent else list
+    made = (
+        [
+            thread(
+                source,
+                NAME,
+                sent(active),
+                conversation_id="main",
+                title=title,
+                main=True,
+                aside=aside,
+                notes=notes,
+            )
+        ]
+        if main or not side
+        else []
+    )
+    made += [thread(source, NAME, sent(rows), conversation_id=first) for first, rows in branches.items()]
+    return made + [thread(source, NAME, sent(rows), conversation_id=agent) for agent, rows in side.items()]
+
+
+def _way(uuid: str, parents: dict[str, str], ends: Container[str] = ()) -> list[str]:
+    """The row `uuid`, its parent and so on, up to a root, to a gap, or to before one of `ends`."""
+    way: dict[str, None] = {}
+    while uuid and uuid not in way and uuid not in ends:
+        way[uuid] = None
+        uuid = parents.get(uuid, "")
+    return list(way)
+
+
+def _branches(rows: list[Row], parents: dict[str, str]) -> tuple[list[Row], dict[str, list[Row]]]:
+    """The rows of the thread that ends with the last row, and those of each branch beside it.
+
+    A branch has the id of the words it starts with, and the rows before the fork in front of its own.
+    """
+    active, forked = _forks(rows, parents)
+    branches: dict[str, list[Row]] = {}
+    while forked:  # a branch may have been left within a branch
+        first, thread_rows = forked.popitem()
+        branches[first], more = _forks(thread_rows, parents)
+        forked |= {key: value for key, value in more.items() if key not in branches}
+    return active, dict(sorted(branches.items(), key=lambda item: rows.index(item[1][-1])))
+
+
+def _forks(rows: list[Row], parents: dict[str, str]) -> tuple[list[Row], dict[str, list[Row]]]:
+    path = set(_way(next((row.uuid for row in reversed(rows) if row.uuid), ""), parents))
+    prompts = {row.uuid for row in rows if row.is_prompt and row.uuid}
+    starts = dict.fromkeys(path, "")  # of each row: the words that lead to it from the path, "" on it
+    active: list[Row] = []
+    places: dict[str, int] = {}
+    beside: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.uuid and row.uuid not in starts:
+            way = _way(row.uuid, parents, ends=starts)
+            end = parents.get(way[-1], "")
+            found = starts.get(end, "")
+            for step in reversed(way):
+                # A way that ends nowhere is a gap in the file, not a fork.
+                found = found or (step if step in prompts and end in starts else "")
+                starts[step] = found
+        first = starts.get(row.uuid, "")
+        if first:
+            beside.setdefault(first, []).append(row)
+        else:
+            places[row.uuid] = len(active)
+            active.append(row)
+    return active, {
+        first: [*active[: max(places.get(step, -1) for step in _way(first, parents)) + 1], *own]
+        for first, own in beside.items()
+    }

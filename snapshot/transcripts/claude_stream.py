@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
-from snapshot.messages import Transcript
+from snapshot.messages import Opaque
 from snapshot.transcripts import _jsonl
-from snapshot.transcripts._build import Builder
-from snapshot.transcripts._claude_code import add_rows, is_message, note_compaction, note_unknown_row
-from snapshot.transcripts._json import JsonObject, as_text, quoted
+from snapshot.transcripts._claude_code import Row, boundary, is_message, message_row, since_compaction, thread
+from snapshot.transcripts._found import Detection, Thread
+from snapshot.transcripts._json import as_text, compact, quoted
 from snapshot.transcripts._source import Sample, Source
 
 NAME = "claude-stream"
@@ -28,31 +28,43 @@ _BOOKKEEPING = frozenset(
 )
 
 
-def detect(sample: Sample) -> float:
+def detect(sample: Sample) -> Detection | None:
     """How sure it is that this is such a log."""
     hits = sum(("session_id" in row and "type" in row) or is_message(row) for row in sample.rows)
-    return 0.9 * hits / len(sample.rows) if hits else 0.0
+    if not hits:
+        return None
+    reason = f"{hits} of the first {len(sample.rows)} rows have a type and a session_id, or an API message"
+    return Detection(NAME, 0.9 * hits / len(sample.rows), reason)
 
 
-def read(source: Source) -> Transcript:
-    """The main thread. Rows of subagents are left out and counted."""
-    builder = Builder(source)
-    models: list[str] = []
-    model = add_rows(builder, _main_thread(builder, source, models))
-    return builder.finish(NAME, model or "".join(models[-1:]))
-
-
-def _main_thread(builder: Builder, source: Source, models: list[str]) -> Iterator[tuple[str, JsonObject]]:
-    for where, row in _jsonl.rows(source, builder.odd):
+def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
+    """The main thread, and one for each subagent, under the id of the call that started it."""
+    main: list[Row] = []
+    side: dict[str, list[Row]] = {}
+    aside: list[Opaque] = []
+    notes: list[tuple[str, str, str]] = []
+    model = ""
+    for where, row in _jsonl.rows(source):
+        kind = as_text(row.get("type"))
+        caller = row.get("parent_tool_use_id")
         if is_message(row):
-            caller = row.get("parent_tool_use_id")
-            if caller is None:
-                yield where, row
-            else:
-                builder.odd("sidechain", where, f"a row of the subagent of call {quoted(caller)}; left out")
-        elif row.get("type") not in _BOOKKEEPING:
-            note_unknown_row(builder, where, row)
+            if caller is not None:
+                whose = f"a row of the subagent of call {quoted(caller)}"
+                notes.append(("sidechain", where, f"{whose}; read it as a conversation of its own"))
+            (main if caller is None else side.setdefault(as_text(caller), [])).append(message_row(where, row))
+        elif found := boundary(where, row):
+            (main if caller is None else side.setdefault(as_text(caller), [])).append(found)
+        elif kind not in _BOOKKEEPING:
+            notes.append(
+                ("unknown-row", where, f"a row of type {quoted(row.get('type'))} is not known; kept aside")
+            )
+            aside.append(Opaque(kind, compact(row)))
         elif row.get("subtype") == "init":
-            models.append(as_text(row.get("model")))
-        elif row.get("subtype") == "compact_boundary":
-            note_compaction(builder, where, row.get("compact_metadata"))
+            model = as_text(row.get("model"))
+    sent = since_compaction if as_sent else list
+    return [
+        thread(
+            source, NAME, sent(main), conversation_id="main", main=True, model=model, aside=aside, notes=notes
+        ),
+        *(thread(source, NAME, sent(rows), conversation_id=caller) for caller, rows in side.items()),
+    ]

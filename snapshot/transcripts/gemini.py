@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from snapshot.messages import (
     File,
@@ -18,6 +18,8 @@ from snapshot.messages import (
     Transcript,
 )
 from snapshot.transcripts._build import Builder
+from snapshot.transcripts._envelope import Dialogue, dialogue_threads, opened, sampled
+from snapshot.transcripts._found import Detection, Thread
 from snapshot.transcripts._json import JsonObject, a_type, as_list, as_object, as_text, compact, type_name
 from snapshot.transcripts._parts import (
     ANY_FILE,
@@ -42,22 +44,33 @@ _BESIDE = frozenset(
 )  # fmt: skip
 
 
-def detect(sample: Sample) -> float:
+_OPENED = opened("contents")
+
+
+def detect(sample: Sample) -> Detection | None:
     """How sure it is that this is such a list."""
-    contents, _ = _opened(sample.document)
-    if not contents:
-        return 0.0
-    return 0.9 * sum(map(_is_content, contents)) / len(contents)
+    found = sampled(sample, _OPENED)
+    if found is None or not found.items:
+        return None
+    contents = found.items
+    hits = sum(map(_is_content, contents))
+    if not hits:
+        return None
+    reason = f"{hits} of {len(contents)} items have parts without a type"
+    return Detection(NAME, 0.9 * hits / len(contents), reason)
 
 
-def read(source: Source) -> Transcript:
-    """All contents. Those of the model that follow each other are one message, as they are one turn."""
-    if source.damage is not None:
-        raise source.damage
-    contents, envelope = _opened(source.document)
-    if contents is None:
-        raise source.error("no list of contents in it: expected a JSON array, or an object with `contents`")
-    builder = Builder(source)
+def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
+    """Every list of contents.
+
+    Those of the model that follow each other are one message, as they are one turn.
+    """
+    what = "no list of contents in it: expected a JSON array, or an object with `contents`"
+    return dialogue_threads(source, _OPENED, what, _read)
+
+
+def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
+    contents, envelope = dialogue.items, dialogue.envelope
     reader = _Parts(builder)
     system = _get(envelope, "systemInstruction")
     if system is not None:
@@ -80,13 +93,6 @@ def read(source: Source) -> Transcript:
             if part_role != "assistant" or not builder.extend(part_role, run, raw=raw):
                 builder.add(part_role, run, where=where, raw=raw)
     return builder.finish(NAME, as_text(_get(envelope, "modelVersion") or envelope.get("model")))
-
-
-def _opened(document: object) -> tuple[list[object] | None, JsonObject]:
-    envelope = as_object(document)
-    if envelope is None:
-        return as_list(document), {}
-    return as_list(envelope.get("contents")), envelope
 
 
 def _is_content(value: object) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 
 from snapshot.messages import File, Part, Reasoning, Role, Text, ToolCall, Transcript, Usage
 from snapshot.transcripts._build import Builder, role_of, usage_of
-from snapshot.transcripts._envelope import dialects, open_document
+from snapshot.transcripts._envelope import Dialogue, dialects, dialogue_threads, opened
+from snapshot.transcripts._found import Detection, Thread
 from snapshot.transcripts._json import JsonObject, as_list, as_object, as_text, type_name
+from snapshot.transcripts._pairing import Pairing
 from snapshot.transcripts._parts import (
     ANY_FILE,
     bad_base64,
@@ -22,21 +23,29 @@ from snapshot.transcripts._parts import (
 )
 from snapshot.transcripts._source import Sample, Source
 
+__all__ = ["NAME", "PARTS", "calls_of", "detect", "threads"]
+
 NAME = "openai-chat"
 
 
-def detect(sample: Sample) -> float:
+_OPENED = opened("messages")
+
+
+def detect(sample: Sample) -> Detection | None:
     """How sure it is that this is such a document."""
-    return dialects(sample)[1]
+    return dialects(sample, "anthropic", NAME)[1]
 
 
-def read(source: Source) -> Transcript:
-    """All messages; the results of one batch stand in one message of role "tool"."""
-    messages, envelope = open_document(source)
-    builder = Builder(source)
-    functions = _Functions(builder)
-    model = as_text(envelope.get("model"))
-    for number, value in enumerate(messages, 1):
+def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
+    """Every list of messages; the results of one batch stand in one message of role "tool"."""
+    what = "no list of messages in it: expected a JSON array, or an object with `messages`"
+    return dialogue_threads(source, _OPENED, what, _read)
+
+
+def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
+    functions = Pairing(builder.ids)
+    model = as_text(dialogue.envelope.get("model"))
+    for number, value in enumerate(dialogue.items, 1):
         where = f"message {number}"
         message = as_object(value) or {}
         role = role_of(message.get("role"))
@@ -48,35 +57,7 @@ def read(source: Source) -> Transcript:
     return builder.finish(NAME, model)
 
 
-class _Functions:
-    """Pairs the old form of calls, which has no ids: by name, else by order."""
-
-    def __init__(self, builder: Builder) -> None:
-        self._ids = builder.ids
-        self._open: set[str] = set()
-        self._queues: defaultdict[str, deque[str]] = defaultdict(deque)  # by name, and all under ""
-
-    def call(self, name: str) -> str:
-        """An id for a new call of `name`."""
-        call_id = self._ids.invent("function_call")
-        self._open.add(call_id)
-        for key in {name, ""}:
-            self._queues[key].append(call_id)
-        return call_id
-
-    def answer(self, name: str) -> str:
-        """The id of the call that a result of `name` answers; "" if no call is open."""
-        for key in (name, ""):
-            queue = self._queues[key]
-            while queue:
-                call_id = queue.popleft()
-                if call_id in self._open:  # not yet answered through its other queue
-                    self._open.remove(call_id)
-                    return call_id
-        return ""
-
-
-def _add(builder: Builder, functions: _Functions, role: Role, message: JsonObject, where: str) -> None:
+def _add(builder: Builder, functions: Pairing, role: Role, message: JsonObject, where: str) -> None:
     message_id, content = as_text(message.get("id")), message.get("content")
     parts: list[Part] = []
     usage: Usage | None = None
@@ -85,15 +66,15 @@ def _add(builder: Builder, functions: _Functions, role: Role, message: JsonObjec
             call_id = functions.answer(as_text(message.get("name")))
         else:
             call_id = builder.ids.text(message.get("tool_call_id"))
-        parts.append(read_result(builder, call_id, content, where, _PARTS))
+        parts.append(read_result(builder, call_id, content, where, PARTS))
     elif role == "assistant":
         usage = usage_of(message.get("usage"))
         parts += _reasoning(builder, message, where)
-        parts += read_content(builder, content, where, _PARTS)
+        parts += read_content(builder, content, where, PARTS)
         parts += _refusal(message)
-        parts += _calls(builder, functions, message, where)
+        parts += calls_of(builder, functions, message, where)
     else:
-        parts += read_content(builder, content, where, _PARTS)
+        parts += read_content(builder, content, where, PARTS)
     builder.add(role, parts, where=where, message_id=message_id, usage=usage, raw=(message,))
 
 
@@ -116,7 +97,8 @@ def _refusal(message: JsonObject) -> Iterator[Part]:
         yield Text(as_text(refusal), refusal=True)
 
 
-def _calls(builder: Builder, functions: _Functions, message: JsonObject, where: str) -> Iterator[Part]:
+def calls_of(builder: Builder, functions: Pairing, message: JsonObject, where: str) -> Iterator[Part]:
+    """The calls of a message, in the present form and in the old one."""
     listed = message.get("tool_calls")
     calls = as_list(listed)
     if calls is None and listed is not None:
@@ -175,7 +157,7 @@ def _file(builder: Builder, block: JsonObject, where: str) -> Sequence[Part] | N
     return (File(name, ANY_FILE, source=place),) if isinstance(place, str) and place else None
 
 
-_PARTS = {
+PARTS = {
     "text": read_text,
     "image_url": _image,
     "refusal": _refused,

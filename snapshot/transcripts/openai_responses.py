@@ -7,10 +7,12 @@ order, so that a reasoning item and the item it led to are never apart.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from snapshot.messages import File, Image, Opaque, Part, Reasoning, Role, Text, ToolCall, Transcript
+from snapshot.messages import File, Image, Opaque, Part, Reasoning, Role, Text, ToolCall, Transcript, Usage
 from snapshot.transcripts._build import Builder, role_of, usage_of
+from snapshot.transcripts._envelope import Dialogue, dialogue_threads, opened, sampled
+from snapshot.transcripts._found import Detection, Thread
 from snapshot.transcripts._json import JsonObject, as_list, as_object, as_text, compact
 from snapshot.transcripts._parts import (
     ANY_FILE,
@@ -25,6 +27,8 @@ from snapshot.transcripts._parts import (
 )
 from snapshot.transcripts._source import Sample, Source
 
+__all__ = ["NAME", "add_item", "detect", "threads"]
+
 NAME = "openai-responses"
 
 _BLOCKS = frozenset({"input_text", "input_image", "input_file", "output_text"})
@@ -36,53 +40,77 @@ _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 _ASKED = ("arguments", "input", "action", "operation")
 
 
-def detect(sample: Sample) -> float:
+def detect(sample: Sample) -> Detection | None:
     """How sure it is that this is such a list."""
-    items, envelope = _opened(sample.document)
-    objects = [item for item in map(as_object, items or ()) if item is not None]
+    found = sampled(sample, _opened)
+    items, envelope = ([], {}) if found is None else (found.items, found.envelope)
+    objects = [item for item in map(as_object, items) if item is not None]
     hits = sum(map(_is_item, objects))
     plain = sum(role_of(item.get("role")) is not None and "content" in item for item in objects)
     if hits:
-        return 0.95 * min(1.0, max(hits, plain) / len(items or ()))
-    return 0.6 if objects and plain == len(items or ()) and "input" in envelope else 0.0
+        reason = f"{hits} of {len(items)} items are calls, outputs, reasoning or typed input and output text"
+        return Detection(NAME, 0.95 * min(1.0, max(hits, plain) / len(items)), reason)
+    if objects and plain == len(items) and "input" in envelope:
+        return Detection(NAME, 0.6, "an object with messages under input")
+    return None
 
 
-def read(source: Source) -> Transcript:
-    """All items; outputs stand in messages of role "tool"."""
-    if source.damage is not None:
-        raise source.damage
-    items, envelope = _opened(source.document)
-    if items is None:
-        raise source.error("no list of items in it: expected a JSON array, or an object with `input`")
-    builder = Builder(source)
+def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
+    """Every list of items; outputs stand in messages of role "tool"."""
+    what = "no list of items in it: expected a JSON array, or an object with `input`"
+    return dialogue_threads(source, _opened, what, _read)
+
+
+def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
+    envelope = dialogue.envelope
     instructions = read_content(builder, envelope.get("instructions"), "instructions", _PARTS)
     if instructions:
         builder.add("system", instructions, where="instructions")
     usage = usage_of(envelope.get("usage")) if "output" in envelope else None
-    for number, value in enumerate(items, 1):
-        where = f"item {number}"
-        item = _read_item(builder, value, where)
-        raw = [] if item.raw is None else [item.raw]
-        if item.role == "assistant":
-            if builder.extend(item.role, item.parts, raw=raw):
-                continue
-            usage, counted = None, usage
-        else:
-            counted = None
-        builder.add(item.role, item.parts, where=where, message_id=item.id, usage=counted, raw=raw)
+    for number, value in enumerate(dialogue.items, 1):
+        if add_item(builder, value, f"item {number}", usage=usage):
+            usage = None
     return builder.finish(NAME, as_text(envelope.get("model")))
 
 
-def _opened(document: object) -> tuple[list[object] | None, JsonObject]:
-    envelope = as_object(document)
-    if envelope is None:
-        return as_list(document), {}
+def add_item(
+    builder: Builder,
+    value: object,
+    where: str,
+    *,
+    time: str = "",
+    usage: Usage | None = None,
+    as_note: bool = False,
+    shown: JsonObject | None = None,
+) -> bool:
+    """Add the item `value`; whether a message of the assistant began with it, which has the `usage`.
+
+    `as_note` makes it the system's: what a harness wrote in the user's name. `shown` is the item to read
+    in place of `value`, which is what is sent back.
+    """
+    item = _read_item(builder, shown or value, where)
+    if shown and item.raw is not None:
+        item = replace(item, raw=as_object(value))
+    if as_note:
+        item = replace(item, role="system")
+    raw = [] if item.raw is None else [item.raw]
+    begins = item.role == "assistant"
+    if begins and builder.extend(item.role, item.parts, raw=raw):
+        return False
+    counted = usage if begins else None
+    builder.add(item.role, item.parts, where=where, message_id=item.id, time=time, usage=counted, raw=raw)
+    return begins
+
+
+_LISTED = opened("input", "output")
+
+
+def _opened(document: object) -> Dialogue | None:
+    envelope = as_object(document) or {}
     words = envelope.get("input")
-    if isinstance(words, str):
-        return [{"role": "user", "content": words}], envelope
-    items = as_list(words)
-    answer = as_list(envelope.get("output"))
-    return answer if items is None else items, envelope
+    if isinstance(words, str) and "type" not in envelope:  # a custom call has such an input too
+        return Dialogue([{"role": "user", "content": words}], envelope)
+    return _LISTED(document)
 
 
 def _is_item(item: JsonObject) -> bool:

@@ -1,0 +1,135 @@
+"""Compressed input: gzip and Zstandard, unpacked as a stream, with a bound on what comes out."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Callable
+from typing import BinaryIO, cast
+
+from snapshot.errors import TranscriptError
+
+__all__ = ["binary_kind", "unpacked"]
+
+# Logs shrink to a fifth or a twentieth, repetitive ones to a hundredth; what gives more than both of
+# these is made to fill a memory.
+_FREE = 1 << 28  # bytes that any input may unpack to
+_RATIO = 200
+
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+# What people hand over by mistake; none of it holds a conversation as text.
+_BINARIES = {
+    b"PK\x03\x04": "a zip archive; unpack it, and name the transcript in it (in exports conversations.json)",
+    b"%PDF-": "a PDF; a transcript is text or JSON",
+    b"\x89PNG\r\n\x1a\n": "a PNG image; `snapshot read` takes the folder of pages",
+    b"\xff\xd8\xff": "a JPEG image; a transcript is text or JSON",
+    b"GIF8": "a GIF image; a transcript is text or JSON",
+    b"SQLite format 3\0": "an SQLite database; export the conversation as JSON first",
+    b"\xfd7zXZ\0": "packed by xz; unpack it first (`xz -d`)",
+    b"BZh": "packed by bzip2; unpack it first (`bzip2 -d`)",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive; unpack it, and name the transcript in it",
+    b"\x7fELF": "a program; a transcript is text or JSON",
+}
+
+
+def binary_kind(start: bytes) -> str:
+    """What a file that starts so is, and what to do about it; "" if it may be text."""
+    known = next((what for magic, what in _BINARIES.items() if start.startswith(magic)), "")
+    return (
+        known
+        if known and (len(start) <= 3 or not start.isascii() or b"\0" in start or b"%PDF" in start)
+        else ""
+    )
+
+
+def unpacked(stream: BinaryIO, size: int, error: Callable[[str], TranscriptError]) -> BinaryIO:
+    """`stream`, or what it holds in compressed form.
+
+    Args:
+        stream: at its start, and seekable.
+        size: bytes in it.
+        error: makes an error about this input.
+
+    Raises:
+        TranscriptError: Zstandard, and no module that reads it. While it is read: damage, or more than
+            any honest input unpacks to.
+    """
+    start = stream.read(4)
+    stream.seek(0)
+    if start.startswith(_GZIP):
+        inner: BinaryIO = cast(BinaryIO, gzip.GzipFile(fileobj=stream))
+        return _bounded(inner, "gzip", size, (zlib.error,), error)
+    if start.startswith(_ZSTD):
+        zstd = _zstd()
+        if zstd is None:
+            raise error(
+                "packed by Zstandard, which this Python cannot read: "
+                "pip install 'snapshot-pages[zstd]', or unpack it first (`zstd -d`)"
+            )
+        return _bounded(zstd.ZstdFile(stream), "zstd", size, (zstd.ZstdError,), error)
+    return stream
+
+
+def _zstd():  # the module that is in the standard library from Python 3.14 on, or its backport
+    try:
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
+    except ImportError:
+        return None
+    return zstd
+
+
+def _bounded(
+    inner: BinaryIO,
+    tool: str,
+    size: int,
+    faults: tuple[type[Exception], ...],
+    error: Callable[[str], TranscriptError],
+) -> BinaryIO:
+    return cast(BinaryIO, io.BufferedReader(_Bounded(inner, tool, size, faults, error), 1 << 16))
+
+
+class _Bounded(io.RawIOBase):
+    """What `inner` unpacks, until it is too much."""
+
+    def __init__(
+        self,
+        inner: BinaryIO,
+        tool: str,
+        size: int,
+        faults: tuple[type[Exception], ...],
+        error: Callable[[str], TranscriptError],
+    ) -> None:
+        super().__init__()
+        self._inner, self._tool, self._faults, self._error = inner, tool, faults, error
+        self._left = self._limit = max(_FREE, _RATIO * size)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
+        try:
+            data = self._inner.read(len(buffer))
+        except (OSError, EOFError, *self._faults) as fault:
+            what = "ends too early" if isinstance(fault, EOFError) else f"is damaged ({fault})"
+            raise self._error(
+                f"its {self._tool} data {what}; get the whole file, or unpack what is left of it "
+                f"(`{self._tool} -dc`) and read that"
+            ) from None
+        self._left -= len(data)
+        if self._left < 0:
+            raise self._error(
+                f"it unpacks to more than {self._limit >> 20} MiB, over {_RATIO} times its size, as no log "
+                f"does: a decompression bomb? If it is none, unpack it first (`{self._tool} -d`)"
+            )
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._inner.close()
+        super().close()

@@ -1,0 +1,91 @@
+"""Claude.ai's data export: conversations with `chat_messages`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from snapshot.messages import File, Opaque, Part, Role, Transcript
+from snapshot.transcripts._blocks import BLOCKS
+from snapshot.transcripts._build import Builder
+from snapshot.transcripts._envelope import Dialogue, dialogue_threads, opened, sampled
+from snapshot.transcripts._found import Detection, Thread
+from snapshot.transcripts._json import JsonObject, as_list, as_object, as_text, compact
+from snapshot.transcripts._pairing import Pairing
+from snapshot.transcripts._parts import ANY_FILE, by_speaker, read_content
+from snapshot.transcripts._source import Sample, Source
+
+NAME = "claude-export"
+
+_OPENED = opened("chat_messages")
+_ROLES: dict[str, Role] = {"human": "user", "assistant": "assistant"}
+
+
+def detect(sample: Sample) -> Detection | None:
+    """How sure it is that this is such an export."""
+    found = sampled(sample, _OPENED)
+    if found is None or not found.envelope:
+        return None
+    hits = sum("sender" in (as_object(item) or {}) for item in found.items)
+    if found.items and not hits:
+        return None
+    return Detection(NAME, 0.98, f"chat_messages, {hits} of {len(found.items)} with a sender")
+
+
+def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
+    """Every conversation. Calls and results of an answer stand in one message there, in several here."""
+    what = "no conversation in it: expected objects with `chat_messages`"
+    return dialogue_threads(source, _OPENED, what, _read)
+
+
+def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
+    pairing = Pairing(builder.ids)
+    summary = as_text(dialogue.envelope.get("summary"))
+    for number, value in enumerate(dialogue.items, 1):
+        where, message = f"message {number}", as_object(value)
+        role = _ROLES.get(as_text((message or {}).get("sender")).strip().lower())
+        if message is None or role is None:
+            builder.add_unread(value, where=where, speaker="sender")
+            continue
+        blocks = [_with_id(block, pairing) for block in as_list(message.get("content")) or ()]
+        parts = read_content(builder, blocks or message.get("text"), where, _BLOCKS)
+        parts += _attached(message)
+        message_id, time = as_text(message.get("uuid")), as_text(message.get("created_at"))
+        for speaker, run in by_speaker(role, parts):
+            builder.add(speaker, run, where=where, message_id=message_id, time=time)
+    aside = [Opaque("summary", compact(summary))] if summary else []
+    return builder.finish(NAME, as_text(dialogue.envelope.get("model")), aside)
+
+
+def _with_id(value: object, pairing: Pairing) -> object:
+    """A call or result with an id, where the export has null: a result answers the open call of its name."""
+    block = as_object(value) or {}
+    name = as_text(block.get("name"))
+    if block.get("type") == "tool_use" and not block.get("id"):
+        return block | {"id": pairing.call(name)}
+    if block.get("type") == "tool_result" and not block.get("tool_use_id"):
+        return block | {"tool_use_id": pairing.answer(name)}
+    return value
+
+
+def _attached(message: JsonObject) -> list[Part]:
+    """Attachments, whose text the export has, and files, of which it has the name alone."""
+    found: list[Part] = []
+    for item in map(as_object, as_list(message.get("attachments")) or ()):
+        if item is not None:
+            media_type = as_text(item.get("file_type"))
+            media_type = media_type if "/" in media_type else "text/plain"
+            found.append(
+                File(as_text(item.get("file_name")), media_type, text=as_text(item.get("extracted_content")))
+            )
+    for item in map(as_object, as_list(message.get("files")) or ()):
+        if item is not None:
+            name = as_text(item.get("file_name"))
+            found.append(File(name, ANY_FILE, source=as_text(item.get("file_uuid")) or name))
+    return found
+
+
+def _kept(_builder: Builder, block: JsonObject, _where: str) -> Sequence[Part]:
+    return (Opaque(as_text(block.get("type")), compact(block)),)
+
+
+_BLOCKS = {**BLOCKS, "token_budget": _kept, "flag": _kept, "voice_note": _kept}
