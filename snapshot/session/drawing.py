@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from snapshot.errors import SessionDamaged
 from snapshot.messages import Message, Text, ToolCall, ToolResult
 from snapshot.session.tree import Node
 from snapshot.session.view import View
@@ -65,7 +67,7 @@ def draw(view: View, *, every: bool = False) -> Iterator[Line]:
 
     def shown(node: Node) -> bool:
         following = children.get(node.seq, [])
-        turn_ends = len(following) != 1 or following[0].role == "user"
+        turn_ends = len(following) != 1 or following[0].role == "user" or node.parent is None
         return (
             every
             or turn_ends
@@ -112,17 +114,17 @@ def _ordered(nodes: list[Node], path: set[int]) -> list[Node]:
 
 
 def _words(view: View, node: Node) -> str:
-    from snapshot.errors import SessionDamaged
-
     try:
         if node.kind == "checkpoint":
             checkpoint = view.rows.checkpoint(node)
             cost = f", {checkpoint.before:,} → {checkpoint.after:,} tokens" if checkpoint.before else ""
             return f"{checkpoint.kind}, kept from {checkpoint.first_kept or 'here'}{cost}"
         if node.kind == "event":
-            return _shortened(view.rows.body(node))
+            event = json.loads(view.rows.body(node))
+            said = (str(event[key]) for key in ("type", "model", "modelId", "label") if event.get(key))
+            return _shortened(" ".join(said))
         return summary(view.rows.message(node))
-    except SessionDamaged as error:
+    except (SessionDamaged, ValueError, AttributeError) as error:
         return f"unreadable: {error}"
 
 

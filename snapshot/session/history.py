@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from snapshot.errors import SessionBusy, SessionDamaged, SessionError, StaleCompaction
@@ -45,7 +45,14 @@ class History(View):
 
     # --- adding
 
-    def append(self, messages: Sequence[Message], *, branch: str = "", after: str | None = None) -> Branch:
+    def append(
+        self,
+        messages: Sequence[Message],
+        *,
+        branch: str = "",
+        after: str | None = None,
+        format: str | None = None,  # noqa: A002 - as in `Transcript`
+    ) -> Branch:
         """Add messages, best a whole turn, in one transaction; the branch with them.
 
         Args:
@@ -53,11 +60,14 @@ class History(View):
                 open call; only at the end may calls stay open.
             branch: where to.
             after: id of the leaf that the caller knows, to be refused if it is another one by now.
+            format: format that they came in; of another than the history's, `raw` is not kept.
         """
         with self._writing():
             found, leaf = self.rows.branch(branch or self.current)
             if after is not None and found.leaf != after:
                 raise SessionError(f"branch {found.name} ends with {found.leaf or 'nothing'} now: look again")
+            if format not in (None, self.format):
+                messages = [replace(message, raw=()) for message in messages]
             leaf = self.extend(leaf, messages)
             if messages:
                 self.rows.put_branch(found.name, leaf, model=found.model)

@@ -2,39 +2,29 @@
 
 The form is JSON Lines: a header, then entries with `id` and `parentId`. An entry keeps its JSON, so what came
 from such a file goes back as it came. What is never sent (changes of the model, labels) is an event here.
+Single messages are read and written by `snapshot.transcripts`.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from snapshot.errors import SessionError
-from snapshot.messages import (
-    Image,
-    Message,
-    Oddity,
-    Opaque,
-    Part,
-    Reasoning,
-    Text,
-    ToolCall,
-    ToolResult,
-    Usage,
-)
+from snapshot.errors import SessionError, TranscriptError
+from snapshot.messages import Message, Oddity, Text, ToolResult, Transcript
 from snapshot.session.checkpoint import Checkpoint
 from snapshot.session.rows import Rows, now
 from snapshot.session.store import Store
 from snapshot.session.tree import Node, Pairing, misplaced, on_path
 from snapshot.session.view import View
+from snapshot.transcripts import dump, load
 
 __all__ = ["is_pi", "read_pi", "write_pi"]
 
+_HEADER = {"type": "session", "version": 3, "id": "one"}
 _MADE = "null"  # origin of a node that stands in no pi file: a result where a call never got one
 _NO_RESULT = "(no result was recorded for this call)"
 
@@ -195,7 +185,8 @@ class _Reader:
         first = self._nodes.get(str(entry.get("firstKeptEntryId")))
         kept = entry.get("retainedTail")
         if isinstance(kept, list):
-            lead += [said for item in kept if (said := _said(item)) is not None]
+            said = [_message({"type": "message", "message": item}) for item in kept]
+            lead += [message for message in said if message is not None]
             first = None
         elif first is not None and not on_path(first, parent, self._rows.get):
             first = None
@@ -213,68 +204,12 @@ class _Reader:
 
 def _message(entry: dict[str, Any]) -> Message | None:
     """What an entry says to the model, None for nothing."""
-    kind = entry.get("type")
-    if kind == "message":
-        return _said(entry.get("message"))
-    if kind == "branch_summary" and entry.get("summary"):
-        return Message("user", (Text(str(entry["summary"])),))
-    if kind == "custom_message":
-        return Message("user", tuple(_parts(entry.get("content"))))
-    return None
-
-
-def _said(value: Any) -> Message | None:
-    """A message in pi's form."""
-    if not isinstance(value, dict):
+    if entry.get("type") not in ("message", "branch_summary", "custom_message"):
         return None
-    role, parts = value.get("role"), tuple(_parts(value.get("content")))
-    said: Message | None = None
-    if role == "user":
-        said = Message("user", parts)
-    elif role == "assistant":
-        said = Message("assistant", parts, usage=_usage(value.get("usage")))
-    elif role == "toolResult":
-        call, failed = str(value.get("toolCallId") or ""), value.get("isError") is True
-        content = tuple(part for part in parts if isinstance(part, Text | Image | Opaque))
-        said = Message("tool", (ToolResult(call, content, is_error=failed),))
-    elif role == "bashExecution" and not value.get("excludeFromContext"):
-        said = Message("user", (Text(f"$ {value.get('command', '')}\n{value.get('output', '')}"),))
-    elif role in ("branchSummary", "compactionSummary", "custom"):
-        said = Message("user", parts or (Text(str(value.get("summary") or "")),))
-    return said
-
-
-def _usage(counted: Any) -> Usage | None:
-    if not isinstance(counted, dict):
-        return None
-    counts = {key: count for key, count in counted.items() if isinstance(count, int)}
-    prompt = sum(counts.get(key, 0) for key in ("input", "cacheRead", "cacheWrite"))
-    return Usage(prompt, counts.get("output", 0))
-
-
-def _parts(content: Any) -> Iterator[Part]:
-    if isinstance(content, str):
-        yield Text(content)
-        return
-    for block in content if isinstance(content, list) else ():
-        kind = block.get("type") if isinstance(block, dict) else None
-        if kind == "text":
-            yield Text(str(block.get("text", "")))
-        elif kind == "thinking":
-            yield Reasoning(str(block.get("thinking", "")), block.get("thinkingSignature"))
-        elif kind == "toolCall":
-            arguments = json.dumps(block.get("arguments"), ensure_ascii=False)
-            yield ToolCall(str(block.get("id") or ""), str(block.get("name") or ""), arguments)
-        elif kind == "image" and (data := _bytes(block.get("data"))) is not None:
-            yield Image(str(block.get("mimeType") or "image/*"), data)
-        else:
-            yield Opaque(str(kind or "unknown"), json.dumps(block))
-
-
-def _bytes(text: Any) -> bytes | None:
+    alone = b"\n".join(json.dumps(item).encode() for item in (_HEADER, {**entry, "parentId": None}))
     try:
-        return base64.b64decode(text, validate=True)
-    except (ValueError, TypeError, binascii.Error):
+        return next(iter(load(alone, format="pi", as_sent=True).messages), None)
+    except TranscriptError:
         return None
 
 
@@ -297,44 +232,7 @@ def _written(view: View, node: Node) -> Iterator[dict[str, Any]]:
         words = [part.text for part in view.rows.message(node).parts if isinstance(part, Text)]
         yield {"type": "branch_summary", "fromId": "", "summary": "\n".join(words)}
     else:
-        message = view.rows.message(node)
-        if message.role == "tool":
-            for part in message.parts:
-                if isinstance(part, ToolResult):
-                    yield {
-                        "type": "message",
-                        "message": {
-                            "role": "toolResult",
-                            "toolCallId": part.call_id,
-                            "content": [_block(item) for item in part.content],
-                            "isError": part.is_error,
-                        },
-                    }
-            return
-        said: dict[str, Any] = {
-            "role": "assistant" if message.role == "assistant" else "user",
-            "content": [_block(part) for part in message.parts],
-        }
-        if message.usage is not None:
-            said["usage"] = {"input": message.usage.input, "output": message.usage.output}
-        yield {"type": "message", "message": said}
-
-
-def _block(part: Part) -> dict[str, Any]:
-    match part:
-        case Text(text):
-            return {"type": "text", "text": text}
-        case Reasoning(text, signature):
-            return {"type": "thinking", "thinking": text, "thinkingSignature": signature}
-        case ToolCall(call_id, name, arguments):
-            try:
-                given = json.loads(arguments)
-            except (ValueError, RecursionError):
-                given = {"input": arguments}
-            return {"type": "toolCall", "id": call_id, "name": name, "arguments": given}
-        case Image(media_type, data, source) if data or source:
-            return {"type": "image", "data": base64.b64encode(data).decode(), "mimeType": media_type}
-        case Opaque(_, body):
-            return json.loads(body)
-        case _:
-            return {"type": "text", "text": str(getattr(part, "text", "")) or f"[{type(part).__name__}]"}
+        dumped = dump(Transcript((view.rows.message(node),), "pi"), "pi").data
+        for line in dumped.splitlines()[1:]:
+            entry = json.loads(line)
+            yield {key: entry[key] for key in ("type", "message") if key in entry}

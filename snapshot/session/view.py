@@ -148,7 +148,7 @@ class View:
                     found.append((node.id, self.rows.message(node)))
                 except SessionDamaged as error:
                     self._found("unreadable", node.id, str(error))
-        if found and nodes[0].role != "tool":
+        if found and found[0][1].role != "tool":
             for oddity in problems(found):
                 self._found(oddity.kind, oddity.where, oddity.note)
         good = [(node_id, message) for node_id, message in found if not any(misplaced(message))]
