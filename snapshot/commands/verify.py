@@ -97,10 +97,9 @@ def _print(verdict: Verdict, factsheet: bool) -> None:
         print(f"        {'confused':<17}at {STRESS:g} of the size seen: {pairs}")
     for factor, reading in list(verdict.ocr.items())[1:]:
         pairs = " ".join(f"{a or '∅'}>{b or '∅'}:{count}" for a, b, count in reading.confused[:_PAIRS_SHOWN])
-        print(
-            f"        {f'shrunk by {factor:g}':<17}neural reader: {reading.error_rate:.3f} of characters wrong, "
-            f"{reading.exact} of {reading.strings} exact strings; {pairs}"
-        )
+        wrong = f"{reading.error_rate:.3f} of characters wrong"
+        strings = f"{reading.exact} of {reading.strings} exact strings"
+        print(f"        {f'shrunk by {factor:g}':<17}neural reader: {wrong}, {strings}; {pairs}")
     if verdict.hashes is not None:
         found = verdict.hashes
         least = "at least " if found.at_least else ""
