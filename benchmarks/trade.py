@@ -76,7 +76,7 @@ def shapes(results: dict[str, Any], group: str = "") -> dict[str, Shape]:
 
 
 def trades(results: dict[str, Any], layout: str = "default") -> Iterator[Trade]:
-    """A row for each reader with that layout whose face was in the contest, if anything is known to compare."""
+    """A row for each reader with that layout, if its face was in the contest and there is a comparison."""
     found = shapes(results)
     own = sorted(shapes(results, "own").values(), key=lambda shape: (shape.area, shape.error))
     for reader in readers():

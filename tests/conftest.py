@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: threads that wait for each other are slow
+
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -88,7 +91,7 @@ def real() -> Path:
 
 
 def small_face(path: Path, cell: tuple[int, int]) -> None:
-    """A face file at `path` for a cell of any size: ASCII and marks of the 8×16 face, shrunk, as drawn glyphs."""
+    """A face file at `path` for any cell: ASCII and marks of the 8×16 face, shrunk, as drawn glyphs."""
     face = load_face("fira-8x16")
     atlas = atlas_for(face, 0)
     lines = []
