@@ -1,4 +1,4 @@
-"""The contest of faces: its text, who takes part, how readings are scored, and that its documents are current."""
+"""The contest of faces: its text, who takes part, how readings are scored, and that its documents are new."""
 
 from __future__ import annotations
 
