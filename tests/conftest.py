@@ -93,7 +93,7 @@ def real() -> Path:
 def small_face(path: Path, cell: tuple[int, int]) -> None:
     """A face file at `path` for any cell: ASCII and marks of the 8×16 face, shrunk, as drawn glyphs."""
     face = load_face("fira-8x16")
-    atlas = atlas_for(face, 0)
+    atlas = atlas_for(face)
     lines = []
     taken: set[bytes] = set()
     codes = [*range(33, 127), *map(ord, PAGE_MARKS), ord(PAD), ord(END)]

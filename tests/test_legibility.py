@@ -98,7 +98,7 @@ def test_the_nearest_glyph_is_what_comparing_one_by_one_finds():
 
 @pytest.mark.parametrize("face", ["fira-8x16", "fira-9x16"])
 def test_at_native_size_every_glyph_is_its_own_nearest(face):
-    atlas = atlas_for(load_face(face), 0)
+    atlas = atlas_for(load_face(face))
     ink = np.unique(atlas.ink, axis=0)[::4] * np.uint8(85)  # halves of wide glyphs may be alike
     page = 255 - ink[:320].reshape(16, 20, *ink.shape[1:]).swapaxes(1, 2).reshape(16 * ink.shape[1], -1)
     found = read_resized(page, (page.shape[1], page.shape[0]), ink, (16, 20))
@@ -189,7 +189,7 @@ def test_glyph_sets_say_what_is_missing(tmp_path):
         drawn_glyphs(path)
     with pytest.raises(FontError, match="cannot be read"):
         drawn_glyphs(tmp_path / "none.txt")
-    atlas = atlas_glyphs(atlas_for(FIRA, 0))
+    atlas = atlas_glyphs(atlas_for(FIRA))
     assert atlas.chars == ASCII
     assert atlas.page(["A\u0416 B"]).shape == (16, 36)
 

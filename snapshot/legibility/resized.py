@@ -81,7 +81,7 @@ def read_resized(
     names = np.zeros((2, rows * columns), np.int64)
     for start in range(0, count, _AT_ONCE):
         some = ink[start : start + _AT_ONCE].astype(np.float32)
-        distances = -2 * (some.reshape(len(some), -1) @ cells.T)
+        distances = np.float32(-2) * (some.reshape(len(some), -1) @ cells.T)
         for at, glyph in enumerate(some):
             rowwise = (by_row @ glyph).reshape(rows, -1)
             columnwise = (glyph @ by_column).reshape(columns, -1)
