@@ -177,6 +177,17 @@ def test_pi_damaged_trees_end():
         load(log(HEADER))
 
 
+def test_pi_bushes_take_linear_time():
+    """A long trunk with as many leaves: all are listed, and each can be read."""
+    size = 4000
+    trunk = [told(str(n), str(n - 1) if n else None, "user", f"t{n}") for n in range(size)]
+    leaves = [told(f"leaf{n}", str(size - 1), "user", f"l{n}") for n in range(size)]
+    data = log(HEADER, *trunk, *leaves)
+    listed = conversations(data)
+    assert [c.messages for c in listed] == [size + 1] * size
+    assert said(load(data, conversation="leaf7"))[-1] == "l7"
+
+
 # --- AI SDK
 
 

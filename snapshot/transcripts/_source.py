@@ -98,6 +98,9 @@ class Source:
             return cls(lambda: io.BytesIO(source), salvage=salvage)
         path = os.fspath(source)
         try:
+            if Path(path).exists() and not Path(path).is_file():  # a pipe gives what is in it only once
+                data = Path(path).read_bytes()
+                return cls(lambda: io.BytesIO(data), path, salvage=salvage)
             return cls(lambda: Path(path).open("rb"), path, salvage=salvage)
         except FileNotFoundError:
             what = "no such file; check the path"
@@ -187,13 +190,12 @@ class Source:
 
     @cached_property
     def _parsed(self) -> tuple[object, TranscriptError | None]:
-        if self._is_log():
+        first = next(filter(None, (line.strip(_BLANK) for _, _, line in self.lines())), "")
+        if not first.startswith(("{", "[")) or self._is_log():
             return MISSING, None
         # U+FFFD at the end is half a character: part of what a cut has left.
         whole = self.text()
         text = whole.strip(_BLANK).rstrip("\ufffd")
-        if not text.startswith(("{", "[")):
-            return MISSING, None
         try:
             return parse(text), None
         except RecursionError:
@@ -214,7 +216,7 @@ class Source:
         """Whether it is JSON Lines, so that reading it as one document is not worth a try."""
         filled = (text for text in (line.strip(_BLANK) for _, _, line in self.lines()) if text)
         first, second = next(filled, ""), next(filled, "")
-        if not second or not first.startswith(("{", "[")):
+        if not second:
             return False
         # The first line may be torn; a document's may be unfinished.
         unfinished = first.endswith(("[", "{", ",", ":")) or not second.startswith("{")

@@ -12,6 +12,7 @@ from snapshot.transcripts._found import Conversation, Detection, Thread, title_o
 from snapshot.transcripts._json import JsonObject, as_list, as_object, as_text, compact, quoted
 from snapshot.transcripts._parts import ANY_IMAGE, decoded, read_content, read_result, read_text
 from snapshot.transcripts._source import Sample, Source
+from snapshot.transcripts._tree import along, way
 
 NAME = "pi"
 
@@ -53,25 +54,58 @@ def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
     The main one is that of the last entry. Its whole history is the way from the root; what the model is
     sent is the newest compaction on that way, what it kept, and what follows.
     """
-    entries, title = _entries(source)
-    tree = {entry.id: entry for entry in entries}
+    entries, name = _entries(source)
     if not entries:
         raise source.error("there is no entry in it, only a header; nothing was said in this session")
-    parents = {entry.parent for entry in entries}
-    last = entries[-1].id
+    tree = {entry.id: entry for entry in entries}
+    parents = {entry.id: entry.parent for entry in entries}
+    inner, last = set(parents.values()), entries[-1].id
+    told = along(parents, {entry.id: _told(entry) for entry in entries}, _Told.then)
 
     def thread(leaf: _Entry) -> Thread:
-        found = Conversation(leaf.id)
-        listed = leaf.id not in parents or leaf.id == last
-        if listed:
-            said = [entry for entry in _path(leaf.id, tree) if entry.kind in _SAID]
-            words = next((_first_text(entry) for entry in said if _role(entry) == "user"), "")
-            name = title if leaf.id == last and title else title_of(words)
-            time = said[-1].time if said else leaf.time
-            found = Conversation(leaf.id, name, len(said), time, main=leaf.id == last)
-        return Thread(found, lambda: _read(source, _path(leaf.id, tree), as_sent=as_sent), listed=listed)
+        here = told[leaf.id]
+        title = name if leaf.id == last and name else title_of(here.words)
+        found = Conversation(leaf.id, title, here.said, here.time, main=leaf.id == last)
+        listed = leaf.id not in inner or leaf.id == last
+
+        def read() -> Transcript:
+            return _read(
+                source,
+                [tree[step] for step in reversed(way(leaf.id, parents)) if step in tree],
+                as_sent=as_sent,
+            )
+
+        return Thread(found, read, listed=listed)
 
     return [thread(entry) for entry in entries]
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """How much was said up to an entry, the user's first words, and the time of the last."""
+
+    said: int
+    words: str
+    time: str
+
+    def then(self, more: _Told) -> _Told:
+        """What is told up to an entry behind this one."""
+        return _Told(self.said + more.said, self.words or more.words, more.time or self.time)
+
+
+def _told(entry: _Entry) -> _Told:
+    said = entry.kind in _SAID
+    message = as_object(entry.row.get("message")) if entry.kind == "message" else None
+    words = _first_text(message) if message and message.get("role") == "user" else ""
+    return _Told(int(said), words, entry.time if said else "")
+
+
+def _first_text(message: JsonObject) -> str:
+    blocks = as_list(message.get("content"))
+    first = (
+        message.get("content") if blocks is None else (as_object(next(iter(blocks), None)) or {}).get("text")
+    )
+    return first if isinstance(first, str) else ""
 
 
 def _entries(source: Source) -> tuple[list[_Entry], str]:
@@ -103,29 +137,6 @@ def _entries(source: Source) -> tuple[list[_Entry], str]:
         before = entry_id
         entries.append(_Entry(where, entry_id, parent, kind, as_text(row.get("timestamp")), row))
     return entries, title
-
-
-def _path(leaf: str, tree: dict[str, _Entry]) -> list[_Entry]:
-    way: dict[str, _Entry] = {}
-    while leaf in tree and leaf not in way:
-        way[leaf] = tree[leaf]
-        leaf = tree[leaf].parent
-    return list(reversed(way.values()))
-
-
-def _role(entry: _Entry) -> str:
-    message = as_object(entry.row.get("message")) if entry.kind == "message" else None
-    return as_text((message or {}).get("role"))
-
-
-def _first_text(entry: _Entry) -> str:
-    content = (as_object(entry.row.get("message")) or {}).get("content")
-    blocks = as_list(content)
-    return (
-        as_text(content)
-        if blocks is None
-        else as_text((as_object(next(iter(blocks), None)) or {}).get("text"))
-    )
 
 
 def _read(source: Source, path: Sequence[_Entry], *, as_sent: bool) -> Transcript:
