@@ -17,8 +17,23 @@ from snapshot.transcripts._tree import along, way
 NAME = "pi"
 
 _STATE = frozenset(
-    {"custom", "label", "model_change", "reset_boundary", "session", "session_info", "thinking_level_change"}
+    {
+        "custom",
+        "label",
+        "mode_change",
+        "model_change",
+        "reset_boundary",
+        "service_tier_change",
+        "session",
+        "session_info",
+        "session_init",
+        "thinking_level_change",
+        "title",
+        "ttsr_injection",
+    }
 )
+# Titles, by the entry and its field.
+_TITLES = {"session_info": "name", "title": "title"}
 _SAID = frozenset({"branch_summary", "compaction", "custom_message", "message"})
 
 
@@ -29,7 +44,9 @@ def detect(sample: Sample) -> Detection | None:
     first = sample.rows[0]
     hits = sum("id" in row and "parentId" in row and row.get("type") in _STATE | _SAID for row in sample.rows)
     if first.get("type") == "session" and ("version" in first or "cwd" in first):
-        return Detection(NAME, 0.97, f"a session header, and {hits} entries with id and parentId behind it")
+        known = sum(row.get("type") in _STATE | _SAID for row in sample.rows)
+        reason = f"a session header, and {hits} entries with id and parentId behind it"
+        return Detection(NAME, 0.97 if 2 * known > len(sample.rows) else 0.3, reason)
     if not hits:
         return None
     reason = f"{hits} of the first {len(sample.rows)} rows are entries with id and parentId"
@@ -59,25 +76,41 @@ def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
         raise source.error("there is no entry in it, only a header; nothing was said in this session")
     tree = {entry.id: entry for entry in entries}
     parents = {entry.id: entry.parent for entry in entries}
-    inner, last = set(parents.values()), entries[-1].id
+    last = entries[-1].id
+    listed = _leaves(entries, parents) | {last}
     told = along(parents, {entry.id: _told(entry) for entry in entries}, _Told.then)
 
     def thread(leaf: _Entry) -> Thread:
         here = told[leaf.id]
         title = name if leaf.id == last and name else title_of(here.words)
         found = Conversation(leaf.id, title, here.said, here.time, main=leaf.id == last)
-        listed = leaf.id not in inner or leaf.id == last
 
         def read() -> Transcript:
-            return _read(
-                source,
-                [tree[step] for step in reversed(way(leaf.id, parents)) if step in tree],
-                as_sent=as_sent,
-            )
+            path = [tree[step] for step in reversed(way(leaf.id, parents)) if step in tree]
+            state = [e for e in (entries if leaf.id == last else path) if e.kind not in _SAID]
+            return _read(source, path, state, as_sent=as_sent)
 
-        return Thread(found, read, listed=listed)
+        return Thread(found, read, listed=leaf.id in listed)
 
     return [thread(entry) for entry in entries]
+
+
+def _leaves(entries: Sequence[_Entry], parents: dict[str, str]) -> set[str]:
+    """The ends of the tree, one for each last word: a note of the harness beside the talk is no branch."""
+    inner = set(parents.values())
+    anchors = along(
+        parents, {e.id: e.id if e.kind in _SAID else "" for e in entries}, lambda above, here: here or above
+    )
+    answered: set[str] = set()
+    for entry in entries:
+        if entry.kind in _SAID:
+            answered.update(way(entry.parent, parents, ends=answered))
+    ends = {
+        anchors[e.id]: e.id
+        for e in entries
+        if e.id not in inner and anchors[e.id] and anchors[e.id] not in answered
+    }
+    return set(ends.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +150,8 @@ def _entries(source: Source) -> tuple[list[_Entry], str]:
         kind, entry_id = as_text(row.get("type")), as_text(row.get("id"))
         if kind == "session" and number == 0:
             continue
-        if kind == "session_info":
-            title = as_text(row.get("name")) or title
+        if kind in _TITLES:
+            title = as_text(row.get(_TITLES[kind])) or title
         if kind not in _STATE | _SAID:
             note = f"an entry of type {quoted(row.get('type'))} is not known; kept aside"
             source.odd.append(("unknown-row", where, note))
@@ -139,14 +172,15 @@ def _entries(source: Source) -> tuple[list[_Entry], str]:
     return entries, title
 
 
-def _read(source: Source, path: Sequence[_Entry], *, as_sent: bool) -> Transcript:
+def _read(source: Source, path: Sequence[_Entry], state: Sequence[_Entry], *, as_sent: bool) -> Transcript:
     builder = Builder(source)
     if path and path[0].parent:
         builder.odd("no-parent", path[0].where, "the entry before it is not in the file; read from here on")
     reader = _Reader(builder, as_sent=as_sent)
     for entry in _projection(builder, path) if as_sent else path:
         reader.read(entry)
-    return builder.finish(NAME, reader.model, reader.aside)
+    aside = [*(Opaque(entry.kind, compact(entry.row)) for entry in state), *reader.aside]
+    return builder.finish(NAME, reader.model, aside)
 
 
 def _projection(builder: Builder, path: Sequence[_Entry]) -> list[_Entry]:
@@ -206,10 +240,8 @@ class _Reader:
                 self.aside.append(Opaque(kind, compact(details | {"id": entry.id})))
         elif kind == "custom_message":
             self._say(self._harness, row, entry)
-        else:
-            if kind == "model_change":
-                self.model = as_text(row.get("modelId")) or self.model
-            self.aside.append(Opaque(kind, compact(row)))
+        elif kind == "model_change":
+            self.model = as_text(row.get("modelId")) or self.model
 
     def _summary(self, entry: _Entry, row: JsonObject, *, compaction: bool) -> None:
         if compaction and not self._as_sent:
