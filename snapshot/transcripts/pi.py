@@ -65,7 +65,7 @@ class _Entry:
     row: JsonObject
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
+def threads(source: Source) -> Sequence[Thread]:
     """One conversation for each leaf, under the leaf's id; every other entry can be chosen as a leaf too.
 
     The main one is that of the last entry. Its whole history is the way from the root; what the model is
@@ -88,7 +88,7 @@ def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
         def read() -> Transcript:
             path = [tree[step] for step in reversed(way(leaf.id, parents)) if step in tree]
             state = [e for e in (entries if leaf.id == last else path) if e.kind not in _SAID]
-            return _read(source, path, state, as_sent=as_sent)
+            return _read(source, path, state)
 
         return Thread(found, read, listed=leaf.id in listed)
 
@@ -172,12 +172,12 @@ def _entries(source: Source) -> tuple[list[_Entry], str]:
     return entries, title
 
 
-def _read(source: Source, path: Sequence[_Entry], state: Sequence[_Entry], *, as_sent: bool) -> Transcript:
+def _read(source: Source, path: Sequence[_Entry], state: Sequence[_Entry]) -> Transcript:
     builder = Builder(source)
     if path and path[0].parent:
         builder.odd("no-parent", path[0].where, "the entry before it is not in the file; read from here on")
-    reader = _Reader(builder, as_sent=as_sent)
-    for entry in _projection(builder, path) if as_sent else path:
+    reader = _Reader(builder, as_sent=source.as_sent)
+    for entry in _projection(builder, path) if source.as_sent else path:
         reader.read(entry)
     aside = [*(Opaque(entry.kind, compact(entry.row)) for entry in state), *reader.aside]
     return builder.finish(NAME, reader.model, aside)
