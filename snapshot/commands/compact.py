@@ -16,6 +16,7 @@ from snapshot.commands._console import (
     note_oddities,
     positive,
     print_json,
+    reading_options,
     save,
     say,
 )
@@ -77,7 +78,7 @@ def _common(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--focus", default="", help="what the compaction should keep in view")
     parser.add_argument("--layout", metavar="NAME", help="a layout in place of the model's own, see layouts")
-    parser.add_argument("--format", metavar="NAME", help="insist on a transcript format")
+    reading_options(parser)
     parser.add_argument("--no-redaction", action="store_true", help="leave credentials as they are")
     parser.add_argument("--json", action="store_true", help="the report as one JSON object")
 
@@ -140,7 +141,7 @@ def _finish(arguments: argparse.Namespace, make: Any, *, dry: bool) -> int:
     from snapshot.compaction import Archive
     from snapshot.layout import reader_for
 
-    transcript = load(arguments.session, arguments.format)
+    transcript = load(arguments.session, arguments.format, arguments)
     model = arguments.model or transcript.model or DEFAULT_MODEL
     api = arguments.api or _API_OF.get(reader_for(model).provider, "openai")
     former: Archive | None = None

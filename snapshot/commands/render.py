@@ -8,7 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from snapshot.commands._console import DONE, Commands, load, note_oddities, positive, print_json, say
+from snapshot.commands._console import (
+    DONE,
+    Commands,
+    load,
+    note_oddities,
+    positive,
+    print_json,
+    reading_options,
+    say,
+)
 from snapshot.errors import SnapshotError
 
 __all__ = ["DEFAULT_MODEL", "add"]
@@ -16,6 +25,7 @@ __all__ = ["DEFAULT_MODEL", "add"]
 DEFAULT_MODEL = "claude-opus-4-8"
 """The reader of a transcript that names no model."""
 
+_PACKED = (".gz", ".zst")
 _SUFFIXES = (".jsonl", ".json", ".md", ".txt", ".log")
 
 
@@ -35,7 +45,7 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--layout", metavar="NAME", help="a layout in place of the model's own, see layouts")
     parser.add_argument("--font", metavar="FILE", help="a font file to use before the layout's own face")
-    parser.add_argument("--format", metavar="NAME", help="insist on a transcript format")
+    reading_options(parser)
     parser.add_argument("--no-reasoning", action="store_true", help="leave out what the model thought")
     parser.add_argument("--threads", metavar="N", type=positive, help="pages made at once (all processors)")
     parser.add_argument(
@@ -55,7 +65,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from snapshot.pages import Setting
     from snapshot.source import source_of
 
-    transcript = load(arguments.session, arguments.format)
+    transcript = load(arguments.session, arguments.format, arguments)
     model = arguments.model or transcript.model or DEFAULT_MODEL
     layout = layout_for(model, name=arguments.layout)
     source = source_of(transcript, reasoning=not arguments.no_reasoning)
@@ -85,6 +95,8 @@ def _default_output(session: str) -> Path:
     if session == "-":
         return Path("snapshot.pages")
     path = Path(session)
+    if path.suffix in _PACKED:
+        path = Path(path.stem)
     return Path(f"{path.stem if path.suffix in _SUFFIXES else path.name}.pages")
 
 
