@@ -8,7 +8,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snapshot.commands._console import DONE, Commands, load, note_oddities, print_json, reading_options, save, say
+from snapshot.commands._console import (
+    DONE,
+    Commands,
+    load,
+    note_oddities,
+    print_json,
+    reading_options,
+    save,
+    say,
+)
 from snapshot.errors import SnapshotError
 
 if TYPE_CHECKING:
@@ -94,9 +103,9 @@ def _packed(data: bytes, output: Path) -> bytes:
     if output.suffix == ".gz":
         return gzip.compress(data, mtime=0)
     if output.suffix == ".zst":
-        from snapshot.transcripts._unpack import zstd_module
+        from snapshot.transcripts._unpack import _zstd
 
-        zstd = zstd_module()
+        zstd = _zstd()
         if zstd is None:
             raise SnapshotError(
                 f"{output}: this Python cannot write .zst: pip install 'snapshot-pages[zstd]', or name a .gz"

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, cast
 
 from snapshot.errors import TranscriptError
 
-__all__ = ["binary_kind", "unpacked", "zstd_module"]
+__all__ = ["binary_kind", "unpacked"]
 
 # Logs shrink to a fifth or a twentieth, repetitive ones to a hundredth; what gives more than both of
 # these is made to fill a memory.
@@ -64,7 +64,7 @@ def unpacked(stream: BinaryIO, size: int, error: Callable[[str], TranscriptError
     if start.startswith(_GZIP):
         packed = _Packed(stream, cast(BinaryIO, gzip.GzipFile(fileobj=stream)), "gzip", (zlib.error,))
     elif start.startswith(_ZSTD):
-        zstd = zstd_module()
+        zstd = _zstd()
         if zstd is None:
             raise error(
                 "packed by Zstandard, which this Python cannot read: "
@@ -86,7 +86,7 @@ class _Packed:
     faults: tuple[type[Exception], ...]
 
 
-def zstd_module() -> Any:
+def _zstd() -> Any:
     """The module that the standard library has from Python 3.14 on, or its backport, or None."""
     try:
         return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
