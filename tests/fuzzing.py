@@ -27,7 +27,7 @@ _LARGEST = 6000  # bytes of a seed: what breaks a reader is short
 _TOKEN = re.compile(
     rb'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[\[\]{},:]|<\|?[^>\n]{1,20}>|^#+ |[*_`]{2,3}'
 )
-_VALUE = re.compile(rb'(?:"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|\[\]|\{\})(?=\s*[,}\]])')
+_VALUE = re.compile(rb'(?:"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|\[\]|\{\})(?=\s*[],}])')
 _JUNK = (
     b"null", b"[]", b"{}", b'""', b"0", b"-1", b"1e999", b"NaN", b"true", b"[[[[[[[[", b'{"type":"text"}',
     b'"\\ud800"', b'"tool"', b'"assistant"', b"9" * 5000, b"[" * 3000, b'{"a":' * 3000, b'"id"',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import time
@@ -33,6 +34,17 @@ def test_bent_files(name):
 @given(data=st.data())
 def test_documents_with_wrong_values(name, data):
     Seen().look(data.draw(documents(name)), name, Random(0))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("value", [b"{}", b"[1]", b"7"])
+def test_words_of_a_format_that_are_no_words(name, value):
+    """Types, roles and states decide how a thing is read, so each is once another value than a string."""
+    word = re.compile(rb'("(?:type|role|state|from|sender|source|content_type|subtype)"\s*:\s*)"[^"]*"')
+    seen = Seen()
+    for data in seeds(name)[-3:]:
+        for match in list(word.finditer(data))[:40]:
+            seen.look(data[: match.start()] + match[1] + value + data[match.end() :], name, Random(0))
 
 
 @pytest.mark.slow

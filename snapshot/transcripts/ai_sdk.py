@@ -61,7 +61,7 @@ def _is_ours(message: JsonObject | None) -> bool:
     return (
         (bool(parts) and all(isinstance((part or {}).get("type"), str) for part in parts))
         or as_list(message.get("toolInvocations")) is not None
-        or any((block or {}).get("type") in _MODEL_PARTS for block in content)
+        or any(as_text((block or {}).get("type")) in _MODEL_PARTS for block in content)
     )
 
 
@@ -198,7 +198,7 @@ def _tool(builder: Builder, block: JsonObject, where: str) -> Sequence[Part]:
     call = ToolCall(
         call_id, as_text(block.get("toolName")), as_text(block.get("rawInput") if asked is None else asked)
     )
-    state = block.get("state")
+    state = as_text(block.get("state"))
     if state not in _ANSWERED:
         return (call,)
     if state == "output-error":

@@ -33,7 +33,7 @@ def detect(sample: Sample) -> Detection | None:
     hits = sum(row.keys() >= _KEYS and as_object(row["payload"]) is not None for row in sample.rows)
     if not hits:
         return None
-    known = any(row.get("type") in _TYPES for row in sample.rows)
+    known = any(as_text(row.get("type")) in _TYPES for row in sample.rows)
     reason = f"{hits} of the first {len(sample.rows)} rows are {{timestamp, type, payload}}"
     return Detection(NAME, (0.98 if known else 0.5) * hits / len(sample.rows), reason)
 

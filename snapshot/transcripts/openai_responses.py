@@ -118,7 +118,7 @@ def _is_item(item: JsonObject) -> bool:
     if isinstance(kind, str) and (kind in _ITEMS or kind.endswith(_ENDINGS)):
         return True
     blocks = map(as_object, as_list(item.get("content")) or ())
-    return any(block is not None and block.get("type") in _BLOCKS for block in blocks)
+    return any(block is not None and as_text(block.get("type")) in _BLOCKS for block in blocks)
 
 
 @dataclass(frozen=True, slots=True)

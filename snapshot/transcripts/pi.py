@@ -42,9 +42,10 @@ def detect(sample: Sample) -> Detection | None:
     if not sample.rows:
         return None
     first = sample.rows[0]
-    hits = sum("id" in row and "parentId" in row and row.get("type") in _STATE | _SAID for row in sample.rows)
+    known = _STATE | _SAID
+    hits = sum("id" in row and "parentId" in row and as_text(row.get("type")) in known for row in sample.rows)
     if first.get("type") == "session" and ("version" in first or "cwd" in first):
-        known = sum(row.get("type") in _STATE | _SAID for row in sample.rows)
+        known = sum(as_text(row.get("type")) in _STATE | _SAID for row in sample.rows)
         reason = f"a session header, and {hits} entries with id and parentId behind it"
         return Detection(NAME, 0.97 if 2 * known > len(sample.rows) else 0.3, reason)
     if not hits:
