@@ -213,7 +213,7 @@ def _check(arguments: argparse.Namespace) -> int:
     elif not found:
         print(f"{path}: sound, {counted(histories, 'history')}")
     else:
-        _list([f"{name} {item.where}: {item.kind}: {item.note}".lstrip() for name, item in found])
+        _list([f"{name} {item.where}".strip() + f": {item.kind}: {item.note}" for name, item in found])
         faults = counted(len(found), "fault")
         say(f"snapshot: {path}: {faults}; `snapshot session salvage` writes a repaired copy")
     return FAILED if found else DONE
@@ -232,7 +232,7 @@ def _damage_of(path: Path) -> tuple[list[tuple[str, Oddity]], int]:
             found = store.check()
         return [(name, item) for name, items in found for item in items], len(found) - 1
     except SessionDamaged as error:
-        return [("", Oddity("file", str(path), str(error)))], 0
+        return [("", Oddity("damaged", "file", str(error)))], 0
 
 
 def _add_salvage(parser: argparse.ArgumentParser) -> None:

@@ -25,9 +25,9 @@ def opened(arguments: argparse.Namespace, *, write: bool) -> Iterator[tuple[Stor
 
     with Store(arguments.store, write=write) as store:
         history = store.history(*conversation(arguments.conversation))
+        yield store, history
         if history.damage:
             say(f"snapshot: {arguments.conversation} is read-only: {history.read_only}")
-        yield store, history
 
 
 def conversation(name: str) -> tuple[str, str]:
@@ -105,8 +105,6 @@ def _show(arguments: argparse.Namespace) -> int:
         else:
             found = history.path(arguments.branch, at=arguments.at)
         damage = [asdict(item) for item in history.damage]
-        if history.damage and not arguments.json:
-            say(f"snapshot: {arguments.conversation} is read-only: {history.read_only}")
     if arguments.json:
         messages = [{"node": node or None, **to_json(message)} for node, message in found]
         print_json({"schema": "snapshot-pages/messages/1", "messages": messages, "damage": damage})

@@ -130,13 +130,13 @@ class Rows:
         *,
         kind: Kind = "message",
         node_id: str = "",
+        time: str = "",
         origin: str = "",
     ) -> Node:
         """Add a message."""
         body = json.dumps(to_json(message, put=self._put_blob))
-        return self.put(
-            parent, kind, body, role=message.role, node_id=node_id, time=message.time, origin=origin
-        )
+        time = time or message.time
+        return self.put(parent, kind, body, role=message.role, node_id=node_id, time=time, origin=origin)
 
     def put(
         self,

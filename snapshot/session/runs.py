@@ -24,11 +24,11 @@ from snapshot.stored import from_json, to_json
 if TYPE_CHECKING:
     from snapshot.compaction.estimate import Estimator
 
-__all__ = ["FOLDER", "SCHEMA", "Run", "load_run", "run_of", "save_run"]
+__all__ = ["SCHEMA", "SUFFIX", "Run", "load_run", "run_of", "save_run"]
 
 SCHEMA = "snapshot-pages/run/1"
-FOLDER = "transcripts"
-"""Folder beside the store: `transcripts/CONVERSATION/AGENT.json`."""
+SUFFIX = ".transcripts"
+"""Of the folder beside the store: `sessions.transcripts/CONVERSATION/AGENT.json`."""
 
 _OPEN = ', "messages": ['
 # Without a checkpoint, the newest messages are written: what a turn costs must not grow with the history.
@@ -131,7 +131,7 @@ def save_run(view: View) -> Path:
     """Write the transcript of a history beside its store, by atomic replacement; the file."""
     from snapshot.folder import store
 
-    folder = view.rows.database.path.parent / FOLDER / view.name
+    folder = view.rows.database.path.with_suffix(SUFFIX) / view.name
     try:
         private_folder(folder)
         store(folder, f"{view.agent}.json", run_of(view).to_json().encode("ascii"), replace=True)
