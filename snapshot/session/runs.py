@@ -15,6 +15,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from snapshot.errors import SessionDamaged, SessionError
+from snapshot.files import store
 from snapshot.messages import Message, Oddity
 from snapshot.session.database import private_folder
 from snapshot.session.tree import Label, misplaced, problems
@@ -129,8 +130,6 @@ def run_of(view: View) -> Run:
 
 def save_run(view: View) -> Path:
     """Write the transcript of a history beside its store, by atomic replacement; the file."""
-    from snapshot.folder import store
-
     folder = view.rows.database.path.with_suffix(SUFFIX) / view.name
     try:
         private_folder(folder)
