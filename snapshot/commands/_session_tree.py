@@ -135,7 +135,7 @@ def _whole(message: Message) -> str:
     from snapshot.source import source_of
 
     text = source_of(Transcript((message,), ""), reasoning=True).text
-    return "".join(char if char.isprintable() or char in "\n\t" else "·" for char in text)
+    return "".join(char if char.isprintable() or char in "\n\t" else "·" for char in text.rstrip())
 
 
 # --- tree

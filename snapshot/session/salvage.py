@@ -320,7 +320,7 @@ def _highest(old: Database, table: str, key: str) -> int:
     for statement in (
         f"SELECT max({key}) FROM {table}",
         "SELECT max(leaf) FROM branches",
-        "SELECT max(seq) FROM nodes INDEXED BY nodes_by_kind",
+        "SELECT max(seq) FROM nodes INDEXED BY nodes_in_order",
         "SELECT max(conversation) FROM branches",
     ):
         with suppress(SessionDamaged):
