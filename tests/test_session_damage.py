@@ -246,7 +246,7 @@ def in_one_line() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("spoiled", [holes, shorter])
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 1 << 32))
 def test_a_file_with_damaged_bytes_gives_what_it_can_or_one_line(whole, spoiled, seed, tmp_path_factory):
     folder = tmp_path_factory.mktemp("bytes")

@@ -19,7 +19,7 @@ from snapshot.commands._console import (
     save,
     say,
 )
-from snapshot.commands._session_tree import conversation, counted, opened, where, which
+from snapshot.commands._session_tree import conversation, counted, note_reader, opened, where, which
 from snapshot.errors import SessionDamaged, SnapshotError
 
 if TYPE_CHECKING:
@@ -170,7 +170,9 @@ def _export(arguments: argparse.Namespace) -> int:
             data, count = write_pi(history), sum(node.kind == "message" for node in history.rows.nodes())
         else:
             if arguments.sent:
-                transcript = history.project(arguments.branch, at=arguments.at).transcript
+                projection = history.project(arguments.branch, at=arguments.at)
+                note_reader(projection)
+                transcript = projection.transcript
             else:
                 messages = tuple(message for _, message in history.path(arguments.branch, at=arguments.at))
                 transcript = Transcript(messages, history.format, history.branch(arguments.branch).model)

@@ -13,9 +13,9 @@ from snapshot.errors import CannotFit, SummarizerRequired
 
 if TYPE_CHECKING:
     from snapshot.messages import Message
-    from snapshot.session import History, Store
+    from snapshot.session import History, Projection, Store
 
-__all__ = ["COMMANDS", "conversation", "counted", "opened", "where", "which"]
+__all__ = ["COMMANDS", "conversation", "counted", "note_reader", "opened", "where", "which"]
 
 
 @contextmanager
@@ -102,6 +102,7 @@ def _show(arguments: argparse.Namespace) -> int:
         elif arguments.sent:
             projection = history.project(arguments.branch, at=arguments.at)
             found = (*(("", message) for message in projection.lead), *projection.kept)
+            note_reader(projection)
         else:
             found = history.path(arguments.branch, at=arguments.at)
         damage = [asdict(item) for item in history.damage]
@@ -114,6 +115,13 @@ def _show(arguments: argparse.Namespace) -> int:
         for node, message in found:
             print(f"{node or '-':<12}  {message.role:<9}  {summary(message)}")
     return DONE
+
+
+def note_reader(projection: Projection) -> None:
+    """Say so where the pages that are sent are not for the model that is spoken with."""
+    made_for, model = projection.made_for, projection.model
+    if made_for and made_for != model:
+        say(f"note: the pages are for {made_for}, the branch is with {model or 'no model'}: compact with -m")
 
 
 def _held(history: History, node_id: str) -> Message:
