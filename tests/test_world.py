@@ -262,3 +262,9 @@ def test_a_font_without_latin_letters_helps_out(tmp_path: Path):
     manifest = folder.write(tmp_path / "pages", source, Setting(layout_for("gpt-5.5"), font=path))
     assert manifest["layout"]["helpers"] == ["own.ttf"]
     assert folder.check(tmp_path / "pages", json.loads(json.dumps(manifest))) == []
+
+
+def test_pages_of_any_script_can_be_verified(tmp_path: Path, capsys):
+    folder.write(tmp_path / "pages", Source("\n".join(SAMPLES.values())), Setting(small(60, 12, "claude-high")))
+    assert cli.main(["verify", str(tmp_path / "pages")]) == 0
+    assert "Traceback" not in capsys.readouterr().err

@@ -103,6 +103,7 @@ class Survey:
             self.kinds[score.kind] += score
         self.lost |= lost
         mistaken = (names[far.first] != cells.glyphs) & (cells.glyphs != atlas.pad)
+        mistaken &= atlas.codes[cells.glyphs] >= 0  # of a wide glyph only the first part is named
         pairs = self._chars(cells.glyphs[mistaken]), self._chars(names[far.first][mistaken])
         self.confused.update(zip(*pairs, strict=True))
         seen = SeenPage(cells, atlas, resampled(cells.grey, size))
@@ -111,8 +112,7 @@ class Survey:
         self.worst = _worst([*self.worst, *self._candidates(page, seen, names, near)])
 
     def _chars(self, glyphs: NDArray[np.int64]) -> list[str]:
-        codes = self.atlas.codes[glyphs].tolist()
-        return [chr(code) if code >= 0 else "▯" for code in codes]
+        return [said or "▯" for said in self.atlas.prints(glyphs)]
 
     def _candidates(
         self, page: int, seen: SeenPage, names: NDArray[np.int64], near: Nearest

@@ -66,6 +66,14 @@ class Atlas:
     units: Mapping[Unit, int] = field(default_factory=dict)
     directions: NDArray[np.uint8] | None = None
 
+    def prints(self, glyphs: NDArray[np.integer]) -> list[str]:
+        """What each glyph prints: a character, the characters of a unit, nothing for further parts."""
+        units = {number: unit.text for unit, number in self.units.items()}
+        return [
+            "" if code < 0 else units[code] if code >= _CODES else chr(code)
+            for code in self.codes[glyphs].tolist()
+        ]
+
 
 class _Builder:
     """Collects glyphs in order of priority and keeps them apart."""
