@@ -129,8 +129,8 @@ def test_atlases_grow_by_what_is_needed():
     assert more.extra[: len(alone.extra)] == alone.extra
     assert (more.ink[: len(alone.ink)] == alone.ink).all()
     assert [helper.name for helper in more.face.fallback] == [
-        "noto-world-16/hebrew",
-        "noto-world-16/devanagari",
+        "noto-world/hebrew",
+        "noto-world/devanagari",
     ]
     assert atlas_of("plain, é — → А").extra == ()
     assert needed("plain " * 9, atlas_for(load_face("fira-9x16"))) == ()
@@ -239,9 +239,9 @@ def test_folders_read_back_and_know_what_they_need(tmp_path: Path, monkeypatch):
     manifest = folder.write(tmp_path / "pages", source, setting)
     assert folder.check(tmp_path / "pages", manifest) == []
     assert manifest["source"]["code_points"] == {}
-    assert "noto-world-16/thai" in manifest["layout"]["helpers"]
+    assert "noto-world/thai" in manifest["layout"]["helpers"]
     monkeypatch.setattr(face_module, "can_shape", lambda: False)
-    with pytest.raises(PageError, match=r"noto-world-16/.*not installed"):
+    with pytest.raises(PageError, match=r"noto-world/.*not installed"):
         folder.open_pages(tmp_path / "pages", manifest)
 
 

@@ -28,7 +28,7 @@ __all__ = ["Face", "OpenFace", "can_shape", "cell_of", "load_face", "load_flags"
 _HINTINGS = ("light", "normal", "none", "mono")
 _KEYS = {
     "title", "package", "file", "path", "licence", "extra", "axes", "pixel_size", "hinting", "cell",
-    "baseline", "levels", "drawn", "fallback", "scripts", "shaped", "joins", "members",
+    "baseline", "levels", "drawn", "fallback", "scripts", "shaped", "joins", "members", "rows",
 }  # fmt: skip
 
 _LATIN_LETTERS = range(ord("a"), ord("z") + 1)
@@ -218,7 +218,9 @@ def _fitted(name: str, table: dict[str, Any], *, cell: tuple[int, int], levels: 
         raise FontError(f"fonts/{name}.toml: its font is not installed: reinstall snapshot-pages")
     if table["hinting"] not in _HINTINGS:
         raise FontError(f"fonts/{name}.toml: hinting is {table['hinting']!r}, allowed are {_HINTINGS}")
-    across, down = table["pixel_size"]
+    # A helper's sizes may be those for a cell of so many rows, and go with the height of the cell.
+    scale = cell[1] / table.get("rows", cell[1])
+    across, down = (round(size * scale) for size in table["pixel_size"])
     axes = tuple(float(value) for value in table.get("axes", ()))
     return Face(
         name,
@@ -227,7 +229,7 @@ def _fitted(name: str, table: dict[str, Any], *, cell: tuple[int, int], levels: 
         (across, down),
         table["hinting"],
         cell,
-        table["baseline"],
+        round(table["baseline"] * scale),
         levels,
         shaped=table.get("shaped", False),
         joins=table.get("joins", False),
