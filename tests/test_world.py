@@ -265,6 +265,33 @@ def test_a_font_without_latin_letters_helps_out(tmp_path: Path):
 
 
 def test_pages_of_any_script_can_be_verified(tmp_path: Path, capsys):
-    folder.write(tmp_path / "pages", Source("\n".join(SAMPLES.values())), Setting(small(60, 12, "claude-high")))
+    folder.write(
+        tmp_path / "pages", Source("\n".join(SAMPLES.values())), Setting(small(60, 12, "claude-high"))
+    )
     assert cli.main(["verify", str(tmp_path / "pages")]) == 0
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_compaction_says_what_is_missing(tmp_path: Path, monkeypatch, capsys):
+    turns = [
+        {"role": role, "content": text * 400}
+        for _ in range(6)
+        for role, text in (("user", "go on, "), ("assistant", "שלום 🚀 and so on, "))
+    ]
+    (tmp_path / "a.json").write_text(json.dumps(turns), encoding="utf-8")
+    monkeypatch.setattr(face_module, "can_shape", lambda: False)
+    wanted = [
+        "compact",
+        str(tmp_path / "a.json"),
+        "-m",
+        "claude-opus-4-8",
+        "--target",
+        "9000",
+        "-o",
+        str(tmp_path / "r.json"),
+    ]
+    assert cli.main(wanted) == 0
+    said = capsys.readouterr()
+    assert "as codes   " in said.out
+    assert "HEBREW" in said.out
+    assert said.err.count("snapshot-pages[world]") == 1
