@@ -89,7 +89,7 @@ def _face_file(path: Path) -> GlyphSet:
     from snapshot.raster.atlas import atlas_for
     from snapshot.raster.face import load_face
 
-    return atlas_glyphs(atlas_for(load_face(str(path.resolve().with_suffix(""))), 0), path.stem)
+    return atlas_glyphs(atlas_for(load_face(str(path.resolve().with_suffix("")))), path.stem)
 
 
 def _font(

@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def shapes(results: dict[str, Any], group: str = "") -> dict[str, Shape]:
 
 
 def trades(results: dict[str, Any], layout: str = "default") -> Iterator[Trade]:
-    """A row for each reader with that layout whose face was in the contest, if anything is known to compare."""
+    """A row for each reader with that layout, if its face was in the contest and there is a comparison."""
     found = shapes(results)
     own = sorted(shapes(results, "own").values(), key=lambda shape: (shape.area, shape.error))
     for reader in readers():
@@ -112,13 +113,16 @@ def _density(reader: Reader, peer: Peer) -> float:
     return cells / reader.billing.tokens(peer.width, peer.height)
 
 
+def _head(*cells: str) -> list[str]:
+    return [f"| {' | '.join(cells)} |", "|---" * len(cells) + "|"]
+
+
 def contest_table() -> str:
     """The Markdown table of the contest, by pixels per character."""
-    rows = [
-        "| face, cell | pixels a character | reading error | at full size | exact strings at 0.6, 0.5 "
-        "| observer | Tesseract |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    rows = _head(
+        "face, cell", "pixels a character", "reading error", "at full size", "exact strings at 0.6, 0.5",
+        "observer", "Tesseract",
+    )  # fmt: skip
     for item in sorted(
         kept()["results"], key=lambda item: (item["cell"][0] * item["cell"][1], item["error"])
     ):
@@ -137,11 +141,10 @@ def contest_table() -> str:
 
 def trade_table() -> str:
     """The Markdown table of the trade for each reader."""
-    rows = [
-        "| reader | our cell | reading error | characters a token | trials say | others' best shape | its error "
-        "| its characters a token | ours beside it |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
+    rows = _head(
+        "reader", "our cell", "reading error", "characters a token", "trials say", "others' best shape",
+        "its error", "its characters a token", "ours beside it",
+    )  # fmt: skip
     for trade in trades(kept()):
         said = "" if trade.expected is None else f"{trade.expected.recall:.2f}"
         theirs = ["", "", "", ""]
@@ -154,8 +157,8 @@ def trade_table() -> str:
             ]
         width, height = trade.layout.cell
         rows.append(
-            f"| `{trade.layout.name}` | {width}×{height} | {trade.own.error:.3f} | {trade.per_token:.1f} | {said} "
-            f"| {' | '.join(theirs)} |"
+            f"| `{trade.layout.name}` | {width}×{height} | {trade.own.error:.3f} | {trade.per_token:.1f} "
+            f"| {said} | {' | '.join(theirs)} |"
         )
     return "\n".join(rows) + "\n"
 
@@ -192,7 +195,7 @@ def contest_picture() -> Canvas:
     for shape in sorted(shapes(kept()).values(), key=lambda shape: (shape.area, shape.error)):
         if not front or shape.error < front[-1][1]:
             front.append((shape.area, shape.error))
-    for (a, b), (c, d) in zip(front, front[1:], strict=False):
+    for (a, b), (c, d) in pairwise(front):
         canvas.line((x(a), y(b)), (x(c), y(b)), "#c9ced4", 1.5)
         canvas.line((x(c), y(b)), (x(c), y(d)), "#c9ced4", 1.5)
     taken: list[tuple[float, float]] = []
@@ -233,7 +236,7 @@ def trials_picture() -> Canvas:
             {trial.area for trial in reader.trials if trial.what != "hashes" and trial.area <= 180}
         )
         dots = [(area, found.recall) for area in areas if (found := expected(reader.trials, key, area))]
-        for (a, b), (c, d) in zip(dots, dots[1:], strict=False):
+        for (a, b), (c, d) in pairwise(dots):
             canvas.line((x(a), y(b)), (x(c), y(d)), colour, 1.5)
         for area, recall in dots:
             canvas.dot(x(area), y(recall), 4, colour, colour)
@@ -268,9 +271,10 @@ def main() -> None:
         print(table())
     for trade in trades(kept()):
         best = trade.densest
-        print(
-            f"{trade.layout.name}: {f'densest no worse: {best.name}, {best.area} px' if best else 'none as good'}"
+        said = (
+            f"densest no worse is {best.name}, {best.area} pixels" if best else "no face of ours is as good"
         )
+        print(f"{trade.layout.name}: {said}")
 
 
 if __name__ == "__main__":

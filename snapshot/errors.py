@@ -9,6 +9,7 @@ SnapshotError
 ├── ArchiveError      an archive that is damaged, of a newer version, or of another conversation
 ├── SessionError      a store or a session that cannot be used as asked
 │   ├── StaleCompaction   the branch has changed since the compaction was planned; nothing was written
+│   ├── NotSent           a message that waited for a compaction which did not come to its end
 │   ├── SessionBusy       something runs that must not be disturbed: a compaction, a turn, an open call
 │   └── SessionDamaged    what is stored is damaged or newer, so that it is read-only
 ├── NotOverflow       an error that is no overflow, so there is nothing to recover from
@@ -20,12 +21,18 @@ Each message is one line: what is wrong, where, and what to do.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from snapshot.messages import Message
+
 __all__ = [
     "ArchiveError",
     "CannotFit",
     "FontError",
     "LayoutError",
     "NotOverflow",
+    "NotSent",
     "OutputError",
     "PageError",
     "SessionBusy",
@@ -97,6 +104,18 @@ class StaleCompaction(SessionError):
 
     def __init__(self, what: str, *, leaf: str, revision: int) -> None:
         self.leaf, self.revision = leaf, revision
+        super().__init__(what)
+
+
+class NotSent(SessionError):
+    """A message waited for a compaction that failed or was cancelled; it was not sent.
+
+    Attributes:
+        draft: the message, as it was.
+    """
+
+    def __init__(self, what: str, *, draft: Message) -> None:
+        self.draft = draft
         super().__init__(what)
 
 

@@ -155,7 +155,7 @@ class PageShape:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A page that another tool sends to the reader: its size in pixels, glyphs and cell where they are known."""
+    """A page that another tool sends to the reader: its size in pixels; glyphs and cell where known."""
 
     width: int
     height: int
@@ -399,10 +399,11 @@ def _reader(file: Mapping[str, Any], entry: Mapping[str, Any], where: str) -> Re
         layouts={name: PageShape(**shape) for name, shape in shapes.items()},
         peers=tuple(
             Peer(
-                *peer["size"],
-                peer["who"],
-                peer.get("glyphs", ""),
-                tuple(peer["cell"]) if "cell" in peer else None,
+                width=peer["size"][0],
+                height=peer["size"][1],
+                who=peer["who"],
+                glyphs=peer.get("glyphs", ""),
+                cell=tuple(peer["cell"]) if "cell" in peer else None,
             )
             for peer in peers
         ),

@@ -113,27 +113,39 @@ transcripts = st.builds(
 
 
 @st.composite
-def conversations(draw: st.DrawFn) -> Transcript:
-    """What all formats with calls hold: words, calls with compact objects, their results as one text each."""
+def conversations(draw: st.DrawFn, *, ids: bool = True, calls: bool = True) -> Transcript:
+    """What all formats hold: words, calls with compact objects, their results as one text each.
+
+    Without `ids` the calls are numbered as readers do it that find none, and answered in their order;
+    without `calls` there are words alone, none of them at the edge of a line.
+    """
     words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20).filter(str.strip)
+    if not ids:
+        words = words.map(str.strip)
+    if not calls:
+        words = words.map(lambda text: " ".join(text.split()))
     found: list[Message] = []
-    for turn in range(draw(st.integers(1, 4))):
+    count = 0
+    for _ in range(draw(st.integers(1, 4))):
         found.append(Message("user", (Text(draw(words)),)))
-        asked = [
-            ToolCall(f"call_{turn}_{n}", draw(st.sampled_from(["Read", "Bash"])), compact(draw(OBJECTS)))
-            for n in range(draw(st.integers(0, 3)))
-        ]
+        asked: list[ToolCall] = []
+        for _ in range(draw(st.integers(0, 3)) if calls else 0):
+            count += 1
+            name = draw(st.sampled_from(["Read", "Bash"]))
+            asked.append(ToolCall(f"function_call_{count}", name, compact(draw(OBJECTS))))
         found.append(Message("assistant", (Text(draw(words)), *asked)))
         if asked:
-            answered = draw(st.permutations(asked))
+            answered = draw(st.permutations(asked)) if ids else asked
             found.append(Message("tool", tuple(ToolResult(c.id, (Text(draw(words)),)) for c in answered)))
     return Transcript(tuple(found), "hand-made")
 
 
-def alike(transcript: Transcript) -> list[tuple[str, tuple[Part, ...]]]:
-    """Who says what."""
-    return [(message.role, message.parts) for message in transcript.messages]
+def alike(transcript: Transcript, *, ids: bool = True) -> list[tuple[str, tuple[Part, ...]]]:
+    """Who says what; without `ids` calls and results have none."""
 
+    def plain(part: Part) -> Part:
+        if ids or not isinstance(part, ToolCall | ToolResult):
+            return part
+        return replace(part, id="") if isinstance(part, ToolCall) else replace(part, call_id="")
 
-def without_ids(transcript: Transcript) -> Transcript:
-    return replace(transcript, messages=tuple(replace(m, id="", raw=()) for m in transcript.messages))
+    return [(message.role, tuple(map(plain, message.parts))) for message in transcript.messages]

@@ -17,6 +17,7 @@ from snapshot.commands._console import (
     note_oddities,
     positive,
     print_json,
+    reading_options,
     save,
     say,
 )
@@ -25,7 +26,7 @@ from snapshot.errors import CannotFit, SnapshotError, SummarizerRequired
 if TYPE_CHECKING:
     from snapshot.compaction import Archive, Compaction
 
-__all__ = ["add"]
+__all__ = ["add", "add_settings", "settings_of"]
 
 APIS = ("anthropic", "openai", "openai-responses", "gemini")
 
@@ -40,9 +41,8 @@ def add(commands: Commands) -> None:
         "snapshot compact session.jsonl -m gpt-5.5 --dry-run",
     )
     _common(compact)
+    _when(compact)
     compact.add_argument("--dry-run", action="store_true", help="only say what each rung would free")
-    compact.add_argument("--only", metavar="RUNGS", help="rungs to use: elide,images,snapshot,summarize")
-    compact.add_argument("--manual", action="store_true", help="compact whatever the size")
     compact.set_defaults(run=_run_compact)
 
     recover = commands.add_parser(
@@ -66,29 +66,42 @@ def _common(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE", type=Path, help="the request (SESSION.request.json)"
     )
     parser.add_argument("--api", choices=APIS, help="form of the request (default: the model's provider's)")
+    parser.add_argument(
+        "--archive", metavar="FILE", type=Path, help="archive to continue; the new one goes there"
+    )
+    _how(parser)
+    reading_options(parser)
+    parser.add_argument("--json", action="store_true", help="the report as one JSON object")
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add the settings of a compaction, which `settings_of` reads."""
+    _how(parser)
+    _when(parser)
+
+
+def _when(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--only", metavar="RUNGS", help="rungs to use: elide,images,snapshot,summarize")
+    parser.add_argument("--manual", action="store_true", help="compact whatever the size")
+
+
+def _how(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--window", metavar="N", type=positive, default=0, help="context window in tokens")
     parser.add_argument(
         "--target", metavar="T", type=float, default=0.5, help="share of the window, or tokens"
-    )
-    parser.add_argument(
-        "--archive", metavar="FILE", type=Path, help="archive to continue; the new one goes there"
     )
     parser.add_argument(
         "--digest", action="store_true", help="accept an offline digest where pages are no way"
     )
     parser.add_argument("--focus", default="", help="what the compaction should keep in view")
     parser.add_argument("--layout", metavar="NAME", help="a layout in place of the model's own, see layouts")
-    parser.add_argument("--format", metavar="NAME", help="insist on a transcript format")
     parser.add_argument("--no-redaction", action="store_true", help="leave credentials as they are")
-    parser.add_argument("--json", action="store_true", help="the report as one JSON object")
 
 
 def _run_compact(arguments: argparse.Namespace) -> int:
     from snapshot.compaction import compact
 
-    options = _options(arguments)
-    if arguments.only:
-        options["rungs"] = tuple(arguments.only.split(","))
+    options = settings_of(arguments)
     return _finish(
         arguments,
         lambda transcript, model, archive: compact(
@@ -119,14 +132,17 @@ def _run_recover(arguments: argparse.Namespace) -> int:
             model=model,
             archive=archive,
             provider=arguments.provider,
-            **_options(arguments),
+            **settings_of(arguments),
         ),
         dry=False,
     )
 
 
-def _options(arguments: argparse.Namespace) -> dict[str, Any]:
+def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Settings of a compaction by name, from the arguments."""
+    only = getattr(arguments, "only", None)
     return {
+        **({"rungs": tuple(only.split(","))} if only else {}),
         "window": arguments.window,
         "target": arguments.target,
         "digest": arguments.digest,
@@ -142,7 +158,7 @@ def _finish(arguments: argparse.Namespace, make: Any, *, dry: bool) -> int:
     from snapshot.layout import layout_for, reader_for
     from snapshot.raster.face import load_face
 
-    transcript = load(arguments.session, arguments.format)
+    transcript = load(arguments.session, arguments.format, arguments)
     model = arguments.model or transcript.model or DEFAULT_MODEL
     api = arguments.api or _API_OF.get(reader_for(model).provider, "openai")
     former: Archive | None = None

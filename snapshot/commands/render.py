@@ -16,6 +16,7 @@ from snapshot.commands._console import (
     note_oddities,
     positive,
     print_json,
+    reading_options,
 )
 from snapshot.errors import SnapshotError
 
@@ -24,6 +25,7 @@ __all__ = ["DEFAULT_MODEL", "add"]
 DEFAULT_MODEL = "claude-opus-4-8"
 """The reader of a transcript that names no model."""
 
+_PACKED = (".gz", ".zst")
 _SUFFIXES = (".jsonl", ".json", ".md", ".txt", ".log")
 
 
@@ -47,7 +49,7 @@ def add(commands: Commands) -> None:
         metavar="FILE",
         help="a font file to use before the layout's own face, or beside it for another script",
     )
-    parser.add_argument("--format", metavar="NAME", help="insist on a transcript format")
+    reading_options(parser)
     parser.add_argument("--no-reasoning", action="store_true", help="leave out what the model thought")
     parser.add_argument("--threads", metavar="N", type=positive, help="pages made at once (all processors)")
     parser.add_argument(
@@ -67,7 +69,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from snapshot.pages import Setting
     from snapshot.source import source_of
 
-    transcript = load(arguments.session, arguments.format)
+    transcript = load(arguments.session, arguments.format, arguments)
     model = arguments.model or transcript.model or DEFAULT_MODEL
     layout = layout_for(model, name=arguments.layout)
     source = source_of(transcript, reasoning=not arguments.no_reasoning)
@@ -97,6 +99,8 @@ def _default_output(session: str) -> Path:
     if session == "-":
         return Path("snapshot.pages")
     path = Path(session)
+    if path.suffix in _PACKED:
+        path = Path(path.stem)
     return Path(f"{path.stem if path.suffix in _SUFFIXES else path.name}.pages")
 
 

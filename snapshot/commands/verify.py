@@ -33,7 +33,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("-m", "--model", help="the model that will read them (default: that of render)")
     parser.add_argument("--ocr", action="store_true", help="ask a neural reader too: snapshot-pages[ocr]")
     parser.add_argument(
-        "--floor", metavar="R", type=_share, help="recall from 0 to 1 below which pages are refused (0.7)"
+        "--floor", metavar="R", type=share, help="recall from 0 to 1 below which pages are refused (0.7)"
     )
     parser.add_argument(
         "--factsheet", metavar="FILE", type=Path, help="text that travels beside the pages, or the request"
@@ -43,7 +43,8 @@ def add(commands: Commands) -> None:
     parser.set_defaults(run=_run)
 
 
-def _share(text: str) -> float:
+def share(text: str) -> float:
+    """Argument type: a number from 0 to 1."""
     value = float(text)
     if not 0 <= value <= 1:
         raise ValueError
@@ -97,10 +98,9 @@ def _print(verdict: Verdict, factsheet: bool) -> None:
         print(f"        {'confused':<17}at {STRESS:g} of the size seen: {pairs}")
     for factor, reading in list(verdict.ocr.items())[1:]:
         pairs = " ".join(f"{a or '∅'}>{b or '∅'}:{count}" for a, b, count in reading.confused[:_PAIRS_SHOWN])
-        print(
-            f"        {f'shrunk by {factor:g}':<17}neural reader: {reading.error_rate:.3f} of characters wrong, "
-            f"{reading.exact} of {reading.strings} exact strings; {pairs}"
-        )
+        wrong = f"{reading.error_rate:.3f} of characters wrong"
+        strings = f"{reading.exact} of {reading.strings} exact strings"
+        print(f"        {f'shrunk by {factor:g}':<17}neural reader: {wrong}, {strings}; {pairs}")
     if verdict.hashes is not None:
         found = verdict.hashes
         least = "at least " if found.at_least else ""

@@ -60,6 +60,7 @@ class Options:
         pending: an approval is pending, so the conversation is not stable.
         scale: factor on estimates, from a rejected request.
         threads: pages made at once.
+        progress: called with the pages that are drawn and their total; what it raises ends the compaction.
     """
 
     window: int = 0
@@ -82,6 +83,7 @@ class Options:
     pending: bool = False
     scale: float = 1.0
     threads: int | None = None
+    progress: Callable[[int, int], None] | None = None
 
     def __post_init__(self) -> None:
         if unknown := [name for name in self.rungs if name not in RUNGS]:

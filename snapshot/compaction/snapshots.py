@@ -15,6 +15,7 @@ from snapshot.compaction.pagination import Pagination, paginate
 from snapshot.compaction.resources import resources_of
 from snapshot.layout import Layout, layout_for
 from snapshot.messages import Image, Message, Text, ToolResult
+from snapshot.pages import Page
 
 __all__ = ["Snapshot", "body_bytes", "image_parts", "images_over", "over_limits", "project", "take_snapshot"]
 
@@ -52,7 +53,11 @@ class Snapshot:
 
     def messages(self, job: Job) -> tuple[Message, ...]:
         """The conversation to send; draws the pages."""
-        pages = list(self.pagination.render(self.archive.source, threads=job.options.threads))
+        pages: list[Page] = []
+        for page in self.pagination.render(self.archive.source, threads=job.options.threads):
+            pages.append(page)
+            if job.options.progress is not None:
+                job.options.progress(len(pages), len(self.archive.pages))
         message = archive_message(
             pages,
             self.archive.pages,

@@ -117,14 +117,14 @@ class PageReader:
         return PageCells(grey, glyphs, places, page_text, ends.size > 0)
 
     def _in_reading_order(self, glyphs: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The glyphs in the order they are read, and the cell of each; -1 for a line's end that is not printed."""
+        """The glyphs as they are read, and the cell of each; -1 for the end of a line that is not printed."""
         atlas, count = self._atlas, self._layout.text_columns
         cells = np.arange(glyphs.size).reshape(glyphs.shape)
-        if not count:
-            places = np.take_along_axis(cells, came_from(glyphs, atlas), axis=1)
-            return turned(glyphs, atlas).reshape(-1), places.reshape(-1)
-        slots, cells = slots_of(glyphs, count), slots_of(cells, count)
+        slots = slots_of(glyphs, count) if count else glyphs
+        cells = slots_of(cells, count) if count else cells
         cells = np.take_along_axis(cells, came_from(slots, atlas), axis=1)
+        if not count:
+            return turned(slots, atlas).reshape(-1), cells.reshape(-1)
         found: list[NDArray[np.int64]] = []
         places: list[NDArray[np.int64]] = []
         for slot, its_cells in zip(turned(slots, atlas), cells, strict=True):

@@ -77,32 +77,34 @@ def read_resized(
     back = (down.T @ left @ across)[: rows * height, : columns * width]
     cells = back.reshape(rows, height, columns, width).swapaxes(1, 2).reshape(rows * columns, -1)
     by_row, by_column = _squares(down, height, rows), _squares(across, width, columns)
-    best = np.full((2, rows * columns), np.inf)
+    best = np.full((2, rows * columns), np.inf, np.float32)
     names = np.zeros((2, rows * columns), np.int64)
     for start in range(0, count, _AT_ONCE):
         some = ink[start : start + _AT_ONCE].astype(np.float32)
-        distances = -2 * (some.reshape(len(some), -1) @ cells.T)
+        distances = np.float32(-2) * (some.reshape(len(some), -1) @ cells.T)
         for at, glyph in enumerate(some):
             rowwise = (by_row @ glyph).reshape(rows, -1)
             columnwise = (glyph @ by_column).reshape(columns, -1)
             distances[at] += (rowwise @ columnwise.T).reshape(-1)
-        merged = np.concatenate((best, distances))
-        places = np.argsort(merged, axis=0, kind="stable")[:2] if len(merged) < 4 else _two_least(merged)
-        found = np.concatenate(
-            (names, np.arange(start, start + len(some))[:, None].repeat(rows * columns, 1))
-        )
-        best, names = np.take_along_axis(merged, places, 0), np.take_along_axis(found, places, 0)
+        least, places = _two_least(distances)
+        best, among = _two_least(np.concatenate((best, least)))
+        names = np.take_along_axis(np.concatenate((names, start + places)), among, 0)
     pixels = max(1.0, height * width * seen[0] * seen[1] / (page.shape[0] * page.shape[1]))
     margin = np.sqrt(np.maximum(0, best[1] - best[0]) / pixels)
     return Nearest(names[0].reshape(grid), names[1].reshape(grid), margin.reshape(grid))
 
 
-def _two_least(values: NDArray[np.floating]) -> NDArray[np.int64]:
-    """Row numbers of the least and the second least value of each column; of equal ones the first."""
-    first = values.argmin(axis=0)
-    rest = values.copy()
-    np.put_along_axis(rest, first[None], np.inf, 0)
-    return np.stack((first, rest.argmin(axis=0)))
+def _two_least(values: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """The two least values of each column, and their rows; of equal ones the first. Overwrites `values`."""
+    if len(values) == 1:
+        values = np.concatenate((values, np.full_like(values, np.inf)))
+    least, places = [], []
+    for _ in range(2):
+        row = values.argmin(axis=0)[None]
+        least.append(np.take_along_axis(values, row, 0))
+        places.append(row)
+        np.put_along_axis(values, row, np.inf, 0)
+    return np.concatenate(least), np.concatenate(places)
 
 
 def _own(weights: NDArray[np.float32], size: int, count: int) -> NDArray[np.float32]:

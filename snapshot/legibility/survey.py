@@ -91,34 +91,44 @@ class Survey:
         atlas = self.atlas
         # What stands on the page, and all of ASCII: rivals that are on no page do not mislead.
         names = np.union1d(cells.glyphs, atlas.glyphs[[ord(char) for char in ASCII]])
+        # Halves of wide glyphs may be alike, which is no confusion: one stands for all.
+        pixels = atlas.ink[names].reshape(len(names), -1)
+        _, first, alike = np.unique(pixels, axis=0, return_index=True, return_inverse=True)
+        truth = names[first][alike.reshape(-1)][np.searchsorted(names, cells.glyphs)]
+        names = names[first]
         ink = atlas.ink[names] * np.uint8(255 // (atlas.face.levels - 1))
         rows, columns = cells.glyphs.shape
         small = max(1, round(size[0] * STRESS)), max(1, round(size[1] * STRESS))
         near = read_resized(cells.grey, size, ink, (rows, columns))
         far = read_resized(cells.grey, small, ink, (rows, columns))
-        right = names[near.first] == cells.glyphs
+        right = names[near.first] == truth
         text = cells.page_text.replace(NEWLINE, "\n")
         found, lost = scored(text, np.append(right.reshape(-1), True)[cells.places])
         for score in found:
             self.kinds[score.kind] += score
         self.lost |= lost
-        mistaken = (names[far.first] != cells.glyphs) & (cells.glyphs != atlas.pad)
-        mistaken &= atlas.codes[cells.glyphs] >= 0  # of a wide glyph only the first part is named
-        pairs = self._chars(cells.glyphs[mistaken]), self._chars(names[far.first][mistaken])
+        mistaken = (names[far.first] != truth) & (truth != atlas.pad)
+        mistaken &= atlas.codes[truth] >= 0  # of a wide glyph only the first part is named
+        pairs = self._chars(truth[mistaken]), self._chars(names[far.first][mistaken])
         self.confused.update(zip(*pairs, strict=True))
         seen = SeenPage(cells, atlas, resampled(cells.grey, size))
         if page in self.kept:
             self.pictures.append(seen)
-        self.worst = _worst([*self.worst, *self._candidates(page, seen, names, near)])
+        self.worst = _worst([*self.worst, *self._candidates(page, seen, truth, names, near)])
 
     def _chars(self, glyphs: NDArray[np.int64]) -> list[str]:
         return [said or "▯" for said in self.atlas.prints(glyphs)]
 
     def _candidates(
-        self, page: int, seen: SeenPage, names: NDArray[np.int64], near: Nearest
+        self,
+        page: int,
+        seen: SeenPage,
+        glyphs: NDArray[np.int64],
+        names: NDArray[np.int64],
+        near: Nearest,
     ) -> Iterator[WorstCell]:
         """The worst cell of each of the worst characters of a page."""
-        atlas, glyphs = self.atlas, seen.cells.glyphs
+        atlas = self.atlas
         right = names[near.first] == glyphs
         inked = np.flatnonzero(~np.isin(glyphs, (atlas.blank, atlas.pad, atlas.end)))
         order = inked[np.lexsort((near.margin.reshape(-1)[inked], right.reshape(-1)[inked]))]

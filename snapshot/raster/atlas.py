@@ -256,7 +256,8 @@ def _base(face: Face) -> tuple[_Builder, Atlas]:
     builder = _Builder(face)
     builder.add(ord(" "), np.zeros((height, width), np.uint8))
     for code, glyph in _drawn(face):
-        builder.add(code, glyph)
+        if not builder.add(code, glyph):
+            builder.add_twin(code, glyph, chr(code))
     builder.add_face(face)
     if face.behind is not None:
         builder.add_face(face.behind)

@@ -12,19 +12,29 @@ with Store(".snapshot/sessions.sqlite", create=True) as store:
 
 from snapshot.session.checkpoint import Checkpoint, Prepared
 from snapshot.session.history import History, Plan
+from snapshot.session.live import Background, Live, Turn
+from snapshot.session.runs import Run, load_run, save_run
+from snapshot.session.salvage import salvage
 from snapshot.session.store import Conversation, Store
 from snapshot.session.tree import Branch, Label, Node
 from snapshot.session.view import Projection
 
 __all__ = [
+    "Background",
     "Branch",
     "Checkpoint",
     "Conversation",
     "History",
     "Label",
+    "Live",
     "Node",
     "Plan",
     "Prepared",
     "Projection",
+    "Run",
     "Store",
+    "Turn",
+    "load_run",
+    "salvage",
+    "save_run",
 ]

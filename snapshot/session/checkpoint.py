@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from snapshot.compaction import Archive, Options, Report
     from snapshot.compaction.options import Trigger
 
-__all__ = ["Checkpoint", "CheckpointKind", "Prepared", "prepare", "projected"]
+__all__ = ["Checkpoint", "CheckpointKind", "Prepared", "prepare"]
 
 CheckpointKind: TypeAlias = Literal["snapshot", "summary", "elision"]
 """Pages; a summary; or only single results and images replaced by a line."""
@@ -148,16 +148,3 @@ def prepare(
             archive=done.archive,
         ),
     )
-
-
-def projected(
-    lead: Sequence[Message],
-    kept: Sequence[Message],
-    *,
-    model: str,
-    format: str,  # noqa: A002
-) -> Transcript:
-    """The conversation as the model sees it: `lead`, then what is kept, made sendable."""
-    from snapshot.compaction.boundaries import repair
-
-    return Transcript(repair((*lead, *kept))[0], format, model)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from snapshot.errors import SessionBusy, SessionDamaged, SessionError, StaleCompaction
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["History", "Plan", "named"]
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
-"""Names of conversations, agents, branches and labels: also good as names of files."""
+"""Names of conversations, agents and branches: also good as names of files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,14 @@ class History(View):
 
     # --- adding
 
-    def append(self, messages: Sequence[Message], *, branch: str = "", after: str | None = None) -> Branch:
+    def append(
+        self,
+        messages: Sequence[Message],
+        *,
+        branch: str = "",
+        after: str | None = None,
+        format: str | None = None,  # noqa: A002 - as in `Transcript`
+    ) -> Branch:
         """Add messages, best a whole turn, in one transaction; the branch with them.
 
         Args:
@@ -53,11 +60,14 @@ class History(View):
                 open call; only at the end may calls stay open.
             branch: where to.
             after: id of the leaf that the caller knows, to be refused if it is another one by now.
+            format: format that they came in; of another than the history's, `raw` is not kept.
         """
         with self._writing():
             found, leaf = self.rows.branch(branch or self.current)
             if after is not None and found.leaf != after:
                 raise SessionError(f"branch {found.name} ends with {found.leaf or 'nothing'} now: look again")
+            if format not in (None, self.format):
+                messages = [replace(message, raw=()) for message in messages]
             leaf = self.extend(leaf, messages)
             if messages:
                 self.rows.put_branch(found.name, leaf, model=found.model)
@@ -145,7 +155,8 @@ class History(View):
 
     def label(self, name: str, *, at: str = "", note: str = "") -> Label:
         """Name a node: `at`, or where the current branch is, but for calls that are open there."""
-        named("label", name)
+        if not name.strip() or len(name) > 80 or not name.isprintable():
+            raise SessionError(f"label {name!r}: take one line of 80 characters at most")
         with self._writing():
             leaf = self.rows.find(at) if at else self._clean(self.rows.branch(self.current)[1])
             if leaf is None:
@@ -218,7 +229,8 @@ class History(View):
                 raise stale("has an open call")
             if checkpoint.first_kept:
                 kept = self.rows.find(checkpoint.first_kept)
-                if not on_path(kept, leaf, self.rows.get) or kept.kind == "checkpoint" or kept.role == "tool":
+                above = self.rows.get(kept.parent) if kept.parent is not None else None
+                if not on_path(kept, leaf, self.rows.get) or self._group(above).open:
                     raise stale("does not have the boundary, or could not be cut there")
             former = self.rows.get(leaf.checkpoint) if leaf.checkpoint is not None else None
             least = self._boundary(former, self.rows.checkpoint(former)) if former else 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from snapshot.errors import SessionDamaged, SessionError
 from snapshot.messages import Message, Oddity, Transcript
-from snapshot.session.checkpoint import Checkpoint, projected
+from snapshot.session.checkpoint import Checkpoint
 from snapshot.session.damage import structure
 from snapshot.session.rows import Rows
 from snapshot.session.tree import Branch, Label, Node, Pairing, misplaced, problems
@@ -20,16 +20,32 @@ class Projection:
     """What a branch is for the model.
 
     Attributes:
-        transcript: what is to be sent, made sendable.
-        ids: nodes that stand in it word for word, in order.
-        checkpoint: id of the checkpoint that leads it, "" for none.
-        made_for: id of the model that the checkpoint's pages were made for, "" where there are none.
+        model, format: as in a transcript.
+        lead: what stands for all that is not kept: a checkpoint's head, pages or summary.
+        kept: the messages that follow word for word, each with its node's id.
+        checkpoint: id of the checkpoint that the lead is of, "" for none.
+        made_for: id of the model that its pages were made for, "" where there are none.
     """
 
-    transcript: Transcript
-    ids: tuple[str, ...]
+    model: str
+    format: str
+    lead: tuple[Message, ...] = ()
+    kept: tuple[tuple[str, Message], ...] = ()
     checkpoint: str = ""
     made_for: str = ""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Ids of the messages that are kept."""
+        return tuple(node for node, _ in self.kept)
+
+    @property
+    def transcript(self) -> Transcript:
+        """The conversation to send: no orphan result, no open call but at its end."""
+        from snapshot.compaction.boundaries import repair
+
+        messages = (*self.lead, *(message for _, message in self.kept))
+        return Transcript(repair(messages)[0], self.format, self.model)
 
 
 class View:
@@ -93,14 +109,15 @@ class View:
             leaf = self._leaf(branch, at)
             model = self.rows.branch(branch or self.current)[0].model
             if leaf is None:
-                return Projection(Transcript((), self.format, model), ())
+                return Projection(model, self.format)
             lead: tuple[Message, ...] = ()
             made_for, start, node = "", 0, None
             if leaf.checkpoint is not None:
                 try:
                     node = self.rows.get(leaf.checkpoint)
                     checkpoint = self.rows.checkpoint(node)
-                    lead, made_for = checkpoint.lead, checkpoint.model
+                    lead = checkpoint.lead
+                    made_for = checkpoint.model if checkpoint.kind == "snapshot" else ""
                     start = self._boundary(node, checkpoint)
                 except (SessionDamaged, SessionError) as error:
                     node = None
@@ -108,12 +125,9 @@ class View:
             if most and leaf.depth - start >= most:
                 start, lead = self._clean_below(leaf, leaf.depth - most + 1), ()
             kept = self._messages(self.rows.walk(leaf, start))
-        return Projection(
-            projected(lead, [message for _, message in kept], model=model, format=self.format),
-            tuple(node_id for node_id, _ in kept),
-            node.id if node and lead else "",
-            made_for if lead else "",
-        )
+        if node is None or not lead:
+            return Projection(model, self.format, kept=kept)
+        return Projection(model, self.format, lead, kept, node.id, made_for)
 
     # --- inside
 
@@ -134,7 +148,7 @@ class View:
                     found.append((node.id, self.rows.message(node)))
                 except SessionDamaged as error:
                     self._found("unreadable", node.id, str(error))
-        if found and nodes[0].role != "tool":
+        if found and found[0][1].role != "tool":
             for oddity in problems(found):
                 self._found(oddity.kind, oddity.where, oddity.note)
         good = [(node_id, message) for node_id, message in found if not any(misplaced(message))]

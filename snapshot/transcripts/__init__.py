@@ -218,8 +218,9 @@ def _detected(source: Source) -> tuple[Detection, ...]:
 
 def _reader_of(source: Source, name: str | None) -> _Reader:
     best = name or _detected(source)[0].format
-    if best == "text" and name is None and source.damage is not None:
-        raise source.damage
+    damage = source.damage or source.cut
+    if best == "text" and name is None and damage is not None:
+        raise damage
     return _reader(best)
 
 

@@ -59,6 +59,7 @@ class Source:
         bad_byte: offset in the input of the first byte that is no character, or None; known for what
             was read so far.
         odd: what is wrong with the input as a whole: kind, place, note.
+        cut: where a document ends that was salvaged, or None; known once it was parsed.
     """
 
     def __init__(
@@ -68,14 +69,16 @@ class Source:
         self.bad_byte: int | None = None
         self.skipped: int | None = 0
         self.odd: list[tuple[str, str, str]] = []
+        self.cut: TranscriptError | None = None
         self._opened = opened
         self._wide: bytes | None = None
         self._behind = self._length = 0  # bytes of the mark in front of the text, and of the text
         with self._stream() as stream:
             start = stream.read(4)
             encoding = _encoding(start)
+            data = start + stream.read() if encoding else b""
             if encoding:
-                data = start + stream.read()
+                self.skipped = None
             elif start.startswith(codecs.BOM_UTF8):
                 self.skipped = None if self.skipped is None else len(codecs.BOM_UTF8)
                 self._behind = len(codecs.BOM_UTF8)
@@ -85,7 +88,6 @@ class Source:
             except UnicodeDecodeError as error:
                 self.bad_byte = error.start
                 text = data.decode(encoding, errors="replace")
-            self.skipped = None
             # A wide mark inside stays U+FEFF; the first one is gone.
             self._wide = text.encode("utf-8", "replace")
 
@@ -198,11 +200,14 @@ class Source:
             return MISSING, self.error(f"JSON is nested too deeply to be a transcript; {_TEXT_HINT}")
         except json.JSONDecodeError as error:
             damage = self._diagnose(whole, text, error)
-        saved = salvaged(text) if damage and self.salvage else None
+            readable = text if _is_cut(text, error) else text[: error.pos]
+        saved = salvaged(readable) if damage and self.salvage else None
         if damage is None or saved is None:
             return MISSING, damage
-        place = "the end" if damage.byte is None else f"byte {damage.byte}"
-        self.odd.append(("truncated", place, f"{damage.what.split(';')[0]}; {saved.kept} kept, {saved.lost}"))
+        self.cut = damage
+        what, number = damage.what.split(";")[0], saved.records
+        note = f"{what}; complete records before it: {number}, which are kept; record {number + 1} is lost"
+        self.odd.append(("truncated", "the end" if damage.byte is None else f"byte {damage.byte}", note))
         return saved.document, None
 
     def _is_log(self) -> bool:
@@ -220,7 +225,9 @@ class Source:
         if error.msg == "Extra data" or not _JSON_START.match(text):
             return None
         if _is_cut(text, error):
-            what = "the JSON ends in the middle of a value; get the whole file, or "
+            what = (
+                "the JSON ends in the middle of a value; get the whole file, salvage what is whole of it, or "
+            )
             return self.error(what + _TEXT_HINT, at=self._length)
         if not _TRANSCRIPT_KEY.search(text, 0, 1 << 16):
             return None
@@ -254,7 +261,7 @@ class Sample:
     """What a reader judges by: the whole as one JSON value (or MISSING), and the first rows.
 
     Rows are the JSON objects of the first lines, or of the array that the document is. `text` is the start
-    of the input, whole lines of it, where it is neither; else it is empty.
+    of an input that is no document, whole lines of it.
     """
 
     document: object

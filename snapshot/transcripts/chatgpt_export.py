@@ -89,8 +89,12 @@ def _leaves(source: Source, name: str, conversation: JsonObject) -> Iterator[Thr
 
     def thread(leaf: str) -> Thread:
         path = _path(nodes, leaf)
-        first = next((m for m in map(_message, path) if _author(m) == "user"), {})
-        words = title or title_of(_words((as_object(first.get("content")) or {}).get("parts")))
+        said = (
+            _words((as_object(m.get("content")) or {}).get("parts"))
+            for m in map(_message, path)
+            if _author(m) == "user"
+        )
+        words = title or title_of(next(filter(None, said), ""))
         main = leaf == current
         stamp = (
             conversation.get("update_time")

@@ -157,20 +157,20 @@ def _branches(rows: list[Row], parents: dict[str, str]) -> tuple[list[Row], dict
 def _forks(rows: list[Row], parents: dict[str, str]) -> tuple[list[Row], dict[str, list[Row]]]:
     path = set(_way(next((row.uuid for row in reversed(rows) if row.uuid), ""), parents))
     prompts = {row.uuid for row in rows if row.is_prompt and row.uuid}
-    starts = dict.fromkeys(path, "")  # of each row: the words that lead to it from the path, "" on it
+    # Of each row: the words that lead to it from the path; "" for none, None where no way leads to the path:
+    # that is a gap in the file, and no fork.
+    starts: dict[str, str | None] = dict.fromkeys(path, "")
     active: list[Row] = []
     places: dict[str, int] = {}
     beside: dict[str, list[Row]] = {}
     for row in rows:
         if row.uuid and row.uuid not in starts:
             way = _way(row.uuid, parents, ends=starts)
-            end = parents.get(way[-1], "")
-            found = starts.get(end, "")
+            found = starts.get(parents.get(way[-1], ""))
             for step in reversed(way):
-                # A way that ends nowhere is a gap in the file, not a fork.
-                found = found or (step if step in prompts and end in starts else "")
+                found = step if found == "" and step in prompts else found
                 starts[step] = found
-        first = starts.get(row.uuid, "")
+        first = starts.get(row.uuid)
         if first:
             beside.setdefault(first, []).append(row)
         else:

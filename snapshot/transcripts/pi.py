@@ -62,7 +62,7 @@ def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
 
     def thread(leaf: _Entry) -> Thread:
         found = Conversation(leaf.id)
-        listed = leaf.id not in parents
+        listed = leaf.id not in parents or leaf.id == last
         if listed:
             said = [entry for entry in _path(leaf.id, tree) if entry.kind in _SAID]
             words = next((_first_text(entry) for entry in said if _role(entry) == "user"), "")

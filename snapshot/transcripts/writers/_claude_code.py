@@ -9,24 +9,36 @@ from typing import Any
 from uuid import UUID
 
 from snapshot.messages import Message, Transcript
-from snapshot.transcripts.writers._units import Tell, Unit, with_results
+from snapshot.transcripts.writers._units import Tell, Unit, settled, with_results
 
-__all__ = ["OWN", "made_up", "row", "units"]
+__all__ = ["OWN", "made_up", "named_once", "row", "units"]
 
 OWN = frozenset({"anthropic", "claude-session", "claude-stream"})
 
 
 def units(transcript: Transcript, tell: Tell) -> Iterator[Unit]:
-    """Results with the user's words; an id that comes again stands only where it came first."""
+    """Results with the user's words, each under an id of its own."""
+    return named_once(with_results(settled(transcript)), tell)
+
+
+def named_once(units: Iterator[Unit], tell: Tell, *, apart: bool = False) -> Iterator[Unit]:
+    """The units; an id that comes again stands only where it came first.
+
+    `apart`: the messages of a unit have ids of their own; else they share that of the first.
+    """
     seen: set[str] = set()
-    for unit in with_results(transcript):
-        number, first = unit[0]
-        if first.id and first.id in seen:
-            tell("id", number, "an id that another message has as well")
-            yield [(n, replace(message, id="", raw=())) for n, message in unit]
-        else:
-            seen.add(first.id)
-            yield unit
+    for unit in units:
+        named: list[tuple[int, Message]] = []
+        taken: set[str] = set()
+        for number, message in unit:
+            if message.id and message.id in seen | (taken if apart else set()):
+                tell("id", number, "an id that another message has as well")
+                named.append((number, replace(message, id="", raw=())))
+            else:
+                taken.add(message.id)
+                named.append((number, message))
+        seen |= taken
+        yield named
 
 
 def row(messages: Sequence[Message], message: dict[str, Any], note: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any, NoReturn
 
-__all__ = ["encoded", "value_of"]
+__all__ = ["encoded", "strict", "value_of"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DEEPEST = 200  # levels; far below what Python's recursion allows, far above what a tool is given
@@ -63,3 +63,8 @@ def encoded(document: Any, *, lines: bool) -> bytes:
     else:
         text = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
     return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode("utf-8")
+
+
+def strict(text: str) -> str:
+    """The text as UTF-8 can hold it: U+FFFD for each half of a surrogate pair."""
+    return _SURROGATE.sub("\ufffd", text)

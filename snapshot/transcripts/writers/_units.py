@@ -7,9 +7,23 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from snapshot.messages import Message, Role, ToolResult, Transcript
+from snapshot.messages import Message, Role, ToolCall, ToolResult, Transcript
+from snapshot.requests._words import from_system
 
-__all__ = ["Numbered", "Tell", "Unit", "joined", "merged_raw", "one_by_one", "settled", "with_results"]
+__all__ = [
+    "Numbered",
+    "Tell",
+    "Unit",
+    "answered",
+    "as_user",
+    "identified",
+    "in_order",
+    "joined",
+    "merged_raw",
+    "one_by_one",
+    "settled",
+    "with_results",
+]
 
 Numbered: TypeAlias = tuple[int, Message]
 Unit: TypeAlias = Sequence[Numbered]
@@ -49,15 +63,14 @@ def _runs(message: Message) -> Iterator[Message]:
         yield message if whole else replace(message, role=role, parts=parts, raw=())
 
 
-def one_by_one(transcript: Transcript) -> Iterator[Unit]:
+def one_by_one(messages: Sequence[Numbered]) -> Iterator[Unit]:
     """Every message alone."""
-    for numbered in settled(transcript):
+    for numbered in messages:
         yield (numbered,)
 
 
-def with_results(transcript: Transcript) -> Iterator[Unit]:
+def with_results(messages: Sequence[Numbered]) -> Iterator[Unit]:
     """Results, and the user's words that came in the same message behind them, as one."""
-    messages = settled(transcript)
     at = 0
     while at < len(messages):
         unit = messages[at : at + 2]
@@ -73,28 +86,71 @@ def _is_one_message(pair: Sequence[Message]) -> bool:
     return bool(pair[1].parts) and (pair[0].id, pair[0].time) == (pair[1].id, pair[1].time)
 
 
-def joined(units: Iterator[Unit], tell: Tell) -> Iterator[Unit]:
-    """Units of which those of the assistant in a row are one, as formats without messages have it."""
-    waiting: Numbered | None = None
-    for unit in units:
-        number, message = unit[0]
-        if message.role != "assistant":
-            if waiting is not None:
-                yield (waiting,)
-                waiting = None
-            yield unit
-        elif waiting is None:
-            waiting = number, message
-        else:
-            first, before = waiting
-            tell("message", number, "that the assistant began a new message; it goes on with the former one")
-            for lost, kind in ((message.id, "id"), (message.time, "time"), (message.usage, "usage")):
-                if lost:
-                    tell(kind, number, _FACTS[kind])
-            raw = (*before.raw, *message.raw) if before.raw and message.raw else ()
-            waiting = first, replace(before, parts=before.parts + message.parts, raw=raw)
-    if waiting is not None:
-        yield (waiting,)
+def answered(messages: Sequence[Numbered]) -> Iterator[Unit]:
+    """A message of the assistant and the results behind it as one; all others alone."""
+    at = 0
+    while at < len(messages):
+        unit = messages[at : at + 2]
+        if [message.role for _, message in unit] != ["assistant", "tool"] or not unit[0][1].parts:
+            unit = unit[:1]
+        yield unit
+        at += len(unit)
+
+
+def as_user(number: int, message: Message, tell: Tell) -> Message:
+    """What the system says as the user's, where only user and assistant speak."""
+    if message.role != "system":
+        return message
+    tell("role", number, "that the system speaks; it is the user who says so, labelled")
+    return from_system(message)
+
+
+def in_order(unit: Unit, tell: Tell) -> Unit:
+    """The unit with results in the order of their calls, for formats that pair them so."""
+    if len(unit) < 2:
+        return unit
+    (_, said), (number, given) = unit
+    places = {part.id: at for at, part in enumerate(said.parts) if isinstance(part, ToolCall) and part.id}
+    behind = len(said.parts)
+    parts = tuple(sorted(given.parts, key=lambda part: places.get(getattr(part, "call_id", ""), behind)))
+    if parts == given.parts:
+        return unit
+    tell("order", number, "the order in which results came; they stand in that of the calls")
+    return [unit[0], (number, replace(given, parts=parts))]
+
+
+def identified(unit: Unit, tell: Tell) -> Unit:
+    """The unit with an id for every call, for formats whose readers pair by order what has none."""
+    return [(number, _identified(number, message, tell)) for number, message in unit]
+
+
+def _identified(number: int, message: Message, tell: Tell) -> Message:
+    parts = list(message.parts)
+    for place, part in enumerate(parts):
+        if isinstance(part, ToolCall) and not part.id:
+            parts[place] = replace(part, id=f"unnamed_{number}_{place}")
+            tell("call-id", number, "that a call has no id; one is made up")
+        elif isinstance(part, ToolResult) and not part.call_id:
+            parts[place] = replace(part, call_id=f"unknown_{number}_{place}")
+            tell("call-id", number, "that a result names no call; it names one that is not there")
+    return message if tuple(parts) == message.parts else replace(message, parts=tuple(parts), raw=())
+
+
+def joined(messages: Sequence[Numbered], tell: Tell) -> list[Numbered]:
+    """Messages of which those of the assistant in a row are one, as formats without messages have it."""
+    found: list[Numbered] = []
+    for number, message in messages:
+        if message.role != "assistant" or not found or found[-1][1].role != "assistant":
+            found.append((number, message))
+            continue
+        first, before = found[-1]
+        tell("message", number, "that the assistant began a new message; it goes on with the former one")
+        for lost, kind in ((message.id, "id"), (message.time, "time"), (message.usage, "usage")):
+            if lost:
+                tell(kind, number, _FACTS[kind])
+        raw = (*before.raw, *message.raw) if before.raw and message.raw else ()
+        found[-1] = first, replace(before, parts=before.parts + message.parts, raw=raw)
+    return found
 
 
 _FACTS = {

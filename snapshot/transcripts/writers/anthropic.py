@@ -7,16 +7,17 @@ from typing import Any
 
 from snapshot.messages import Message, Transcript
 from snapshot.transcripts.writers._blocks import message_of, own_message
-from snapshot.transcripts.writers._units import Tell, Unit, with_results
+from snapshot.transcripts.writers._units import Tell, Unit, settled, with_results
 
 OWN = frozenset({"anthropic", "claude-session", "claude-stream"})
 LINES = False
+IDS = True
 STRAYS = True
 
 
 def units(transcript: Transcript, _tell: Tell) -> Iterator[Unit]:
     """Results stand with what the user said in the same message."""
-    return with_results(transcript)
+    return with_results(settled(transcript))
 
 
 def rows(messages: Sequence[Message], _names: dict[str, str]) -> list[Any]:

@@ -12,6 +12,7 @@ from snapshot.transcripts.writers._units import Tell, Unit, settled
 
 OWN: frozenset[str] = frozenset()
 LINES = False
+IDS = True
 STRAYS = False
 
 _SPEAKERS = {"assistant": "agent"}

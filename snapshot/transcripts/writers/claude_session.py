@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from snapshot.messages import Message
+from snapshot.messages import Message, Opaque
 from snapshot.transcripts._json import compact
 from snapshot.transcripts.writers._blocks import message_of, own_message
 from snapshot.transcripts.writers._claude_code import OWN, made_up, row, units
+from snapshot.transcripts.writers._json import value_of
 
-__all__ = ["LINES", "OWN", "STRAYS", "document", "own", "rows", "units"]
+__all__ = ["IDS", "LINES", "OWN", "STRAYS", "beside", "document", "own", "rows", "units"]
 
 LINES = True
+IDS = True
 STRAYS = False
 
 
@@ -33,6 +35,14 @@ def _row(messages: Sequence[Message], message: dict[str, Any]) -> dict[str, Any]
     if first.role != "assistant":
         message = {key: value for key, value in message.items() if key != "id"}
     return {**kept, **row(messages, message, "isMeta")}
+
+
+def beside(aside: tuple[Opaque, ...], document: list[Any]) -> list[Any]:
+    """Titles, snapshots of files and the like, in front of the messages.
+
+    A row that stands for a conversation without any is not needed beside others.
+    """
+    return [*(value_of(row.json) for row in aside), *(row for row in document if "message" in row)]
 
 
 def document(rows: list[Any], model: str) -> Any:

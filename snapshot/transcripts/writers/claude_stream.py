@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from snapshot.messages import Message
+from snapshot.messages import Message, Opaque
 from snapshot.transcripts._json import compact
 from snapshot.transcripts.writers._blocks import message_of, own_message
 from snapshot.transcripts.writers._claude_code import OWN, made_up, row, units
+from snapshot.transcripts.writers._json import value_of
 
-__all__ = ["LINES", "OWN", "STRAYS", "document", "own", "rows", "units"]
+__all__ = ["IDS", "LINES", "OWN", "STRAYS", "beside", "document", "own", "rows", "units"]
 
 LINES = True
+IDS = True
 STRAYS = False
 
 
@@ -29,6 +31,11 @@ def own(messages: Sequence[Message]) -> list[Any] | None:
 
 def _row(messages: Sequence[Message], message: dict[str, Any]) -> dict[str, Any]:
     return {**row(messages, message, "isSynthetic"), "parent_tool_use_id": None}
+
+
+def beside(aside: tuple[Opaque, ...], document: list[Any]) -> list[Any]:
+    """Rows of a kind that is not known, in front of the messages."""
+    return [*(value_of(row.json) for row in aside), *document]
 
 
 def document(rows: list[Any], model: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from snapshot.messages import (
@@ -20,10 +19,19 @@ from snapshot.messages import (
 )
 from snapshot.requests._words import base64_of
 from snapshot.transcripts.writers._json import value_of
-from snapshot.transcripts.writers._units import Tell, Unit, joined, merged_raw, with_results
+from snapshot.transcripts.writers._units import (
+    Tell,
+    Unit,
+    identified,
+    joined,
+    merged_raw,
+    settled,
+    with_results,
+)
 
 OWN = frozenset({"gemini"})
 LINES = False
+IDS = True
 STRAYS = True
 
 _PAIRED = ("functionCall", "function_call", "functionResponse", "function_response")
@@ -32,21 +40,8 @@ _ROLES = {"assistant": "model", "tool": "user"}
 
 def units(transcript: Transcript, tell: Tell) -> Iterator[Unit]:
     """What the model says between two turns of others is one; results stand with the user's words."""
-    for unit in joined(with_results(transcript), tell):
-        yield [(number, _named(number, message, tell)) for number, message in unit]
-
-
-def _named(number: int, message: Message, tell: Tell) -> Message:
-    """The message with an id for every call: those without are paired by name and order, not by nothing."""
-    parts = list(message.parts)
-    for place, part in enumerate(parts):
-        if isinstance(part, ToolCall) and not part.id:
-            parts[place] = replace(part, id=f"unnamed_{number}_{place}")
-            tell("call-id", number, "that a call has no id; one is made up")
-        elif isinstance(part, ToolResult) and not part.call_id:
-            parts[place] = replace(part, call_id=f"unknown_{number}_{place}")
-            tell("call-id", number, "that a result names no call; it names one that is not there")
-    return message if tuple(parts) == message.parts else replace(message, parts=tuple(parts), raw=())
+    for unit in with_results(joined(settled(transcript), tell)):
+        yield identified(unit, tell)
 
 
 def rows(messages: Sequence[Message], names: dict[str, str]) -> list[Any]:

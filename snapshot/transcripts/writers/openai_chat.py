@@ -24,16 +24,17 @@ from snapshot.messages import (
 from snapshot.requests._words import base64_of, data_url
 from snapshot.transcripts._parts import ANY_FILE
 from snapshot.transcripts.writers._json import value_of
-from snapshot.transcripts.writers._units import Tell, Unit, one_by_one
+from snapshot.transcripts.writers._units import Tell, Unit, one_by_one, settled
 
 OWN = frozenset({"openai-chat"})
 LINES = False
+IDS = True
 STRAYS = True
 
 
 def units(transcript: Transcript, _tell: Tell) -> Iterator[Unit]:
     """Every message alone."""
-    return one_by_one(transcript)
+    return one_by_one(settled(transcript))
 
 
 def rows(messages: Sequence[Message], _names: dict[str, str]) -> list[Any]:

@@ -19,10 +19,11 @@ from snapshot.messages import (
 )
 from snapshot.requests._words import data_url, is_url
 from snapshot.transcripts.writers._json import value_of
-from snapshot.transcripts.writers._units import Tell, Unit, joined, one_by_one
+from snapshot.transcripts.writers._units import Tell, Unit, joined, one_by_one, settled
 
-OWN = frozenset({"openai-responses"})
+OWN = frozenset({"codex", "openai-responses"})
 LINES = False
+IDS = True
 STRAYS = True
 
 _NOT_ITEMS = ("text", "refusal", "input_text", "output_text", "input_image", "input_file")
@@ -30,7 +31,7 @@ _NOT_ITEMS = ("text", "refusal", "input_text", "output_text", "input_image", "in
 
 def units(transcript: Transcript, tell: Tell) -> Iterator[Unit]:
     """What the model brought forth between two turns of others is one."""
-    return joined(one_by_one(transcript), tell)
+    return one_by_one(joined(settled(transcript), tell))
 
 
 def rows(messages: Sequence[Message], _names: dict[str, str]) -> list[Any]:

@@ -1,0 +1,289 @@
+"""Commands of `snapshot session` that read or write other files: import, append, export, check, salvage."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snapshot.commands._console import (
+    DONE,
+    FAILED,
+    load,
+    note_oddities,
+    print_json,
+    save,
+    say,
+)
+from snapshot.commands._session_tree import conversation, counted, opened, where, which
+from snapshot.errors import SessionDamaged, SnapshotError
+
+if TYPE_CHECKING:
+    from snapshot.messages import Message, Oddity, Transcript
+
+__all__ = ["COMMANDS"]
+
+_SHOWN = 20  # lines of damage or repairs
+
+
+# --- import, append
+
+
+def _add_import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", metavar="FILE", help="a transcript, a pi session, or a run's JSON; - is stdin"
+    )
+    parser.add_argument(
+        "--as", dest="name", metavar="NAME", default="", help="its name; NAME/AGENT (FILE's name)"
+    )
+    parser.add_argument(
+        "-m", "--model", default="", help="model that is spoken with (default: the transcript's)"
+    )
+    parser.add_argument("--format", metavar="NAME", help="insist on a transcript format")
+    parser.set_defaults(run=_import)
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    from snapshot.session import Store, save_run
+    from snapshot.session.pi import is_pi, read_pi
+
+    stem = "session" if arguments.file == "-" else Path(arguments.file).name.split(".")[0]
+    name, agent = conversation(
+        arguments.name or re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._") or "session"
+    )
+    data = _bytes(arguments.file)
+    tree = is_pi(data) and arguments.format in (None, "pi")
+    transcript = None if tree else _transcript(arguments, data)
+    with Store(arguments.store, create=True) as store:
+        if transcript is None:
+            for oddity in read_pi(store, data, name, agent):
+                say(f"note: {oddity.where}: {oddity.note}")
+            history = store.history(name, agent)
+        else:
+            note_oddities(transcript)
+            messages = _sound(transcript)
+            model = arguments.model or transcript.model
+            history = store.create(name, agent, model=model, format=transcript.format, messages=messages)
+        save_run(history)
+        found = next(item for item in store.conversations() if (item.name, item.agent) == (name, agent))
+    if arguments.json:
+        print_json({"schema": "snapshot-pages/session/1", "store": str(arguments.store), **asdict(found)})
+    else:
+        print(
+            f"{name if agent == 'main' else f'{name}/{agent}'}: {counted(found.messages, 'message')} "
+            f"from {found.format}, {counted(found.branches, 'branch')}, in {arguments.store}"
+        )
+    return DONE
+
+
+def _bytes(file: str) -> bytes:
+    """A file's content, nothing where it cannot be read: that is said by who reads it next."""
+    try:
+        return Path(file).read_bytes()
+    except OSError:
+        return b""
+
+
+def _transcript(arguments: argparse.Namespace, data: bytes) -> Transcript:
+    """The transcript of any format; of a run's JSON, what it sends."""
+    from snapshot.session.runs import SCHEMA, load_run
+
+    if arguments.format is None and data.startswith(f'{{"schema": "{SCHEMA.rpartition("/")[0]}/'.encode()):
+        run = load_run(Path(arguments.file))
+        for oddity in run.damage:
+            say(f"note: {oddity.where}: {oddity.note}")
+        return run.sent.transcript
+    return load(arguments.file, arguments.format)
+
+
+def _sound(transcript: Transcript) -> tuple[Message, ...]:
+    """Messages that make a conversation; what had to be repaired for it is said."""
+    from snapshot.compaction.boundaries import repair
+
+    messages, repairs = repair(transcript.messages)
+    for count, what in (
+        (len(repairs.orphans), "results without a call left out"),
+        (repairs.unanswered, "calls without a result have one now that says so"),
+        (repairs.empty, "empty messages left out"),
+    ):
+        if count:
+            say(f"note: {count} {what}")
+    return messages
+
+
+def _add_append(parser: argparse.ArgumentParser) -> None:
+    which(parser)
+    parser.add_argument("file", metavar="FILE", help="a transcript with the messages to add; - is stdin")
+    parser.add_argument("--branch", metavar="NAME", default="", help="a branch (default: the current one)")
+    parser.add_argument("--format", metavar="NAME", help="insist on a transcript format")
+    parser.set_defaults(run=_append)
+
+
+def _append(arguments: argparse.Namespace) -> int:
+    from snapshot.session import save_run
+
+    transcript = load(arguments.file, arguments.format)
+    note_oddities(transcript)
+    with opened(arguments, write=True) as (_, history):
+        branch = history.append(transcript.messages, branch=arguments.branch, format=transcript.format)
+        save_run(history)
+    if arguments.json:
+        print_json({"schema": "snapshot-pages/branch/1", **asdict(branch)})
+    else:
+        print(f"{counted(len(transcript.messages), 'message')} added; {branch.name} ends with {branch.leaf}")
+    return DONE
+
+
+# --- export
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    which(parser)
+    where(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="file to write (standard output)")
+    parser.add_argument(
+        "--format",
+        metavar="NAME",
+        default="",
+        help="a transcript format; pi holds the whole tree (default: the one it came in, or anthropic)",
+    )
+    parser.add_argument("--sent", action="store_true", help="what is sent: checkpoint and kept messages")
+    parser.set_defaults(run=_export)
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from snapshot.messages import Transcript
+    from snapshot.session.pi import write_pi
+    from snapshot.transcripts import dump
+
+    if arguments.json and arguments.output is None:
+        raise SnapshotError("--json needs -o FILE: standard output would hold the conversation as well")
+    with opened(arguments, write=False) as (_, history):
+        target = arguments.format or history.format or "anthropic"
+        losses: list[tuple[str, int]] = []
+        branch = arguments.branch or arguments.at
+        if target == "pi" and not branch and not arguments.sent:
+            data, count = write_pi(history), sum(node.kind == "message" for node in history.rows.nodes())
+        else:
+            if arguments.sent:
+                transcript = history.project(arguments.branch, at=arguments.at).transcript
+            else:
+                messages = tuple(message for _, message in history.path(arguments.branch, at=arguments.at))
+                transcript = Transcript(messages, history.format, history.branch(arguments.branch).model)
+            dumped = dump(transcript, target)
+            data, count = dumped.data, len(transcript.messages)
+            losses = [(loss.what, many) for loss, many in dumped.grouped()]
+    if arguments.output is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+    else:
+        save(arguments.output, data)
+    if arguments.json:
+        kept = [{"what": what, "count": many} for what, many in losses]
+        print_json({"file": str(arguments.output), "format": target, "messages": count, "losses": kept})
+        return DONE
+    tell: Callable[[str], None] = say if arguments.output is None else print
+    if arguments.output is not None:
+        print(f"{arguments.output}: {counted(count, 'message')} as {target}")
+    for what, many in losses:
+        tell(f"note: {many:,} × {what}")
+    return DONE
+
+
+# --- check, salvage
+
+
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", metavar="FILE", type=Path, nargs="?", help="a store, or a run's JSON (the store)"
+    )
+    parser.set_defaults(run=_check)
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    path = arguments.file or arguments.store
+    found, histories = _damage_of(path)
+    if arguments.json:
+        damage = [{"in": name, **asdict(item)} for name, item in found]
+        print_json({"schema": "snapshot-pages/check/1", "file": str(path), "damage": damage})
+    elif not found:
+        print(f"{path}: sound, {counted(histories, 'history')}")
+    else:
+        _list([f"{name} {item.where}: {item.kind}: {item.note}".lstrip() for name, item in found])
+        faults = counted(len(found), "fault")
+        say(f"snapshot: {path}: {faults}; `snapshot session salvage` writes a repaired copy")
+    return FAILED if found else DONE
+
+
+def _damage_of(path: Path) -> tuple[list[tuple[str, Oddity]], int]:
+    """What is wrong with a file, and how many histories are in it."""
+    from snapshot.messages import Oddity
+    from snapshot.session import Store, load_run
+
+    try:
+        if _is_run(path):
+            run = load_run(path)
+            return [(f"{run.conversation}/{run.agent}", item) for item in run.damage], 1
+        with Store(path, write=False) as store:
+            found = store.check()
+        return [(name, item) for name, items in found for item in items], len(found) - 1
+    except SessionDamaged as error:
+        return [("", Oddity("file", str(path), str(error)))], 0
+
+
+def _add_salvage(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file", metavar="FILE", type=Path, nargs="?", help="a store, or a run's JSON (the store)"
+    )
+    parser.add_argument("-o", "--output", metavar="NEW", type=Path, required=True, help="a new file")
+    parser.set_defaults(run=_salvage)
+
+
+def _salvage(arguments: argparse.Namespace) -> int:
+    from snapshot.session import load_run, salvage
+
+    path, output = arguments.file or arguments.store, arguments.output
+    if _is_run(path):
+        if output.exists():
+            raise SnapshotError(f"{output}: is there already; name a new file")
+        run = load_run(path)
+        save(output, run.repaired().to_json().encode("ascii"))
+        repaired = list(run.damage)
+    else:
+        repaired = salvage(path, output)
+    if arguments.json:
+        rows = [asdict(item) for item in repaired]
+        print_json({"schema": "snapshot-pages/salvage/1", "file": str(output), "repaired": rows})
+    else:
+        _list([f"{item.where}: {item.note}" for item in repaired])
+        print(f"{output}: a copy with {counted(len(repaired), 'repair')}; {path} is as it was")
+    return DONE
+
+
+def _is_run(path: Path) -> bool:
+    """Whether a file is meant to be JSON; a store never starts so."""
+    try:
+        with path.open("rb") as file:
+            return file.read(16).lstrip()[:1] in (b"{", b"[")
+    except OSError:
+        return False
+
+
+def _list(lines: Sequence[str]) -> None:
+    for line in lines[:_SHOWN]:
+        print(line)
+    if len(lines) > _SHOWN:
+        print(f"and {len(lines) - _SHOWN} more; --json has all")
+
+
+COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str]] = {
+    "import": (_add_import, "take a transcript in as a conversation; a pi session with its whole tree"),
+    "append": (_add_append, "add the messages of a transcript to a branch, in one transaction"),
+    "export": (_add_export, "write a branch as a transcript of any format"),
+    "check": (_add_check, "say what is damaged; changes nothing"),
+    "salvage": (_add_salvage, "write what can be read of a damaged file to a new one"),
+}
