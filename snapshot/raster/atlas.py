@@ -2,7 +2,7 @@
 
 Two rules make pages readable back. A glyph without ink is no glyph (but for the blank), so nothing prints
 as nothing. And no two characters share a glyph: what would look like an earlier character is left to its
-code point, but for letters with case, and for another spelling of the same letter (decomposed, or with an
+code point, but for letters of alphabets, and for another spelling of the same letter (decomposed, or with an
 invisible joiner), which get a grey dot in the lowest row. (A reader tells the letters of an alphabet by their
 company, and a page of Russian in code points would be no use.)
 
@@ -26,7 +26,6 @@ from snapshot.raster.face import Face, OpenFace
 from snapshot.raster.helpers import glyph_of, has_shape
 from snapshot.typeset import marks
 from snapshot.typeset.bidi import classes_of
-from snapshot.typeset.joining import joining_type
 from snapshot.typeset.units import FIRST_UNIT, Unit
 
 __all__ = ["Atlas", "atlas_for"]
@@ -34,6 +33,7 @@ __all__ = ["Atlas", "atlas_for"]
 _CODES = FIRST_UNIT
 # Characters that join their neighbours are drawn to the edge of the cell and beyond.
 _JOINING = range(0x2500, 0x25A0)
+_WITHOUT_CASE = range(0x590, 0x2E80)  # Hebrew to the last script before those of East Asia
 _CODE_PAGES = ("ascii", "cp1252", "mac_roman", "cp437")
 
 
@@ -161,7 +161,7 @@ class _Builder:
 
     def add_twin(self, code: int, glyph: NDArray[np.uint8], char: str) -> None:
         """Take in a letter of an alphabet that looks like an earlier one, with a dot to tell them by."""
-        if glyph.any() and (unicodedata.category(char) in ("Lu", "Ll") or joining_type(char)):
+        if glyph.any() and (_is_of_alphabet(char)):
             self.add(code, self._marked(glyph))
 
     def add_face(self, face: Face) -> None:
@@ -214,6 +214,12 @@ def _marked(glyph: NDArray[np.uint8], taken: Callable[[bytes], bool]) -> NDArray
         if not taken(candidate.tobytes()):
             break
     return candidate
+
+
+def _is_of_alphabet(char: str) -> bool:
+    """Whether it is a letter with case, or of a script of letters or syllables that has none."""
+    category = unicodedata.category(char)
+    return category in ("Lu", "Ll") or (category == "Lo" and ord(char) in _WITHOUT_CASE)
 
 
 def _is_respelled(text: str) -> bool:
