@@ -2,8 +2,8 @@
 
 A face file names a font package (or `path`), the axes of a variable font, the pixel size, the hinting and,
 for a main face, the cell, the baseline, the number of grey levels, the file of drawn glyphs and the faces
-that help out. A helper's file may hold several faces (`members`, which share its keys), sizes for a cell of so
-many rows (`rows`, of which they keep the share in another cell), and say how its letters are set (`shaped`,
+that help out. A helper's file may hold several faces (`members`, which share its keys), sizes for a cell of
+so many rows (`rows`, of which they keep the share in another cell), and say how its letters are set (`shaped`,
 `joins`: see `Face`). FreeType does the rasterizing; this module only puts its bitmaps into cells.
 """
 
