@@ -123,8 +123,7 @@ class Shaper:
 
     def _fitted(self, advance: float, form: int) -> _Fitting | None:
         width = self._face.cell[0]
-        joins = bool(form) or self._face.joins
-        if joins and not form:
+        if self._face.joins and not form:
             cells = max(1, round(advance / width))
             scale = cells * width / max(advance, 1)
             if scale < _NARROWEST:
