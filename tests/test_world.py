@@ -241,7 +241,7 @@ def test_folders_read_back_and_know_what_they_need(tmp_path: Path, monkeypatch):
     assert manifest["source"]["code_points"] == {}
     assert "noto-world/thai" in manifest["layout"]["helpers"]
     monkeypatch.setattr(face_module, "can_shape", lambda: False)
-    with pytest.raises(PageError, match=r"noto-world/.*not installed"):
+    with pytest.raises(PageError, match=r"noto-world/.*not here: pip install 'snapshot-pages\[world\]'"):
         folder.open_pages(tmp_path / "pages", manifest)
 
 
@@ -295,3 +295,11 @@ def test_compaction_says_what_is_missing(tmp_path: Path, monkeypatch, capsys):
     assert "as codes   " in said.out
     assert "HEBREW" in said.out
     assert said.err.count("snapshot-pages[world]") == 1
+
+
+@pytest.mark.parametrize(("key", "value"), [("helpers", 1), ("glyphs", None), ("glyphs", ["a"])])
+def test_damaged_lists_are_one_line(tmp_path: Path, key, value):
+    manifest = folder.write(tmp_path / "pages", Source("שלום"), Setting(layout_for("gpt-5.5")))
+    manifest["layout"][key] = value
+    with pytest.raises(PageError, match="damaged"):
+        folder.open_pages(tmp_path / "pages", manifest)

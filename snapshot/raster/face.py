@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from snapshot.errors import FontError
 from snapshot.resources import locate
 
-__all__ = ["Face", "OpenFace", "can_shape", "cell_of", "load_face", "load_flags", "user_face"]
+__all__ = ["Face", "OpenFace", "can_shape", "cell_of", "extra_of", "load_face", "load_flags", "user_face"]
 
 _HINTINGS = ("light", "normal", "none", "mono")
 _KEYS = {
@@ -131,6 +131,14 @@ def cell_of(name: str) -> tuple[int, int]:
     """Width and height in pixels of the cell of the face `fonts/NAME.toml`; opens no font."""
     width, height = _read(name)["cell"]
     return width, height
+
+
+def extra_of(name: str) -> str:
+    """The extra of the package that brings a helping face, by the name it has as `Face`; "" for any other."""
+    try:
+        return _read(name.partition("/")[0]).get("extra", "")
+    except FontError:
+        return ""
 
 
 def user_face(path: str | Path, like: Face) -> Face:
