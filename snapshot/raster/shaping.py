@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.errors import FontError
-from snapshot.raster.face import Face, load_flags
+from snapshot.raster.face import Face
+from snapshot.raster.opened import load_flags
 from snapshot.typeset.joining import AFTER, BEFORE
 
 __all__ = ["MOST_CELLS", "Shaper"]
