@@ -224,6 +224,11 @@ def test_invisible_characters_are_marks_but_where_letters_join(text, printed):
     assert encode(text, atlas_of(text)).text == printed
 
 
+def test_symbols_that_are_emoji_only_with_a_selector_are_drawn():
+    text = "☂ ☂\ufe0f"
+    assert encode(text, atlas_of(text)).text == "☂ ⟦umbrella⟧"
+
+
 def test_stacks_that_fit_no_cell_are_code_points():
     assert encode("a\u0301\u0301 ", atlas_of("a\u0301\u0301 ")).text == "a⟦301.301⟧ "
     text = "x\u0304\u0301\u0306\u0302\u0300\u0303"
