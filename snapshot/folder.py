@@ -25,6 +25,7 @@ from snapshot.legibility.readback import PageCells, PageReader, ReadPage, read_p
 from snapshot.pages import Page, Setting
 from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.compress import compressor_for
+from snapshot.raster.face import extra_of
 from snapshot.source import Elision, Source, strict_text
 from snapshot.tokens import text_tokens
 from snapshot.typeset.fold import fold
@@ -225,18 +226,28 @@ def open_pages(folder: Path, manifest: dict[str, Any]) -> Callable[[dict[str, An
 
 def _atlas(folder: Path, setting: Setting, table: dict[str, Any]) -> Atlas:
     """The glyphs that the pages of a manifest were set with."""
-    face, helpers = setting.face, table["helpers"]
+    face, helpers, glyphs = setting.face, table["helpers"], table["glyphs"]
+    if not (isinstance(helpers, list) and isinstance(glyphs, str)):
+        raise PageError(f"{folder / MANIFEST}: helpers or glyphs are damaged; render the pages again")
     used = tuple(helper for helper in face.fallback if helper.name in helpers)
-    if len(used) < len(helpers):
-        lacking = min({*helpers} - {helper.name for helper in used})
-        raise PageError(f"{folder}: set with the face {lacking}, which is not installed here")
-    atlas = atlas_for(replace(face, fallback=used), tuple(map(Unit.parse, table["glyphs"].split())))
+    lacking = [name for name in helpers if name not in {helper.name for helper in used}]
+    if lacking:
+        raise PageError(
+            f"{folder}: set with the face {lacking[0]}, which is not here{_how_to_get(lacking[0])}"
+        )
+    atlas = atlas_for(replace(face, fallback=used), tuple(map(Unit.parse, glyphs.split())))
     if atlas.face.digest != table["face_sha256"]:
         raise PageError(
             f"{folder}: set in another face than the {face.name} that is here (another version of its font); "
             "render the pages again"
         )
     return atlas
+
+
+def _how_to_get(helper: Any) -> str:
+    """How to install a face that helps out, where one of the extras brings it."""
+    extra = extra_of(str(helper))
+    return f": pip install 'snapshot-pages[{extra}]'" if extra else ""
 
 
 def check(folder: Path, manifest: dict[str, Any]) -> list[Mismatch]:

@@ -13,7 +13,7 @@ from snapshot.typeset import bidi
 from snapshot.typeset.bidi import classes_of, turned
 
 # A font in which each glyph prints itself, so that rows can be written down.
-ALPHABET = "אבגדהabc 0123.,-()[]!↵⟦⟧سل،١"
+ALPHABET = "אבגדהabc 0123.,-()[]!↵⟦⟧سل،١%$"
 CODES = np.array([*map(ord, ALPHABET), -1], np.int32)
 PART = len(ALPHABET)
 
@@ -49,6 +49,9 @@ def row(text: str) -> np.ndarray:
         ("אב ١٠ג".replace("٠", "1"), "ג١1 בא"),
         ("אב (גד) ה", "ה (דג) בא"),
         ("12 אב 12", "12 בא 12"),
+        ("אב 12% ג", "ג 12% בא"),
+        ("אב $1.2%, ג", "ג ,$1.2% בא"),
+        ("אב % ג", "ג % בא"),
         ("אב⟦abc⟧גד", "דג⟦abc⟧בא"),
         ("אב↵גד", "בא↵דג"),
         ("אבaגד", "באaדג"),

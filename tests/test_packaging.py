@@ -36,7 +36,7 @@ def test_the_wheel_holds_one_import_package(wheel):
         "layouts/anthropic.toml",
         "fonts/drawn-8x16.txt",
         "fonts/emoji-names.txt",
-        "fonts/noto-world-16.toml",
+        "fonts/noto-world.toml",
         "fonts/drawn-7x13.toml",
     ):
         assert f"snapshot/{wanted}" in names

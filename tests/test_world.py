@@ -129,8 +129,8 @@ def test_atlases_grow_by_what_is_needed():
     assert more.extra[: len(alone.extra)] == alone.extra
     assert (more.ink[: len(alone.ink)] == alone.ink).all()
     assert [helper.name for helper in more.face.fallback] == [
-        "noto-world-16/hebrew",
-        "noto-world-16/devanagari",
+        "noto-world/hebrew",
+        "noto-world/devanagari",
     ]
     assert atlas_of("plain, é — → А").extra == ()
     assert needed("plain " * 9, atlas_for(load_face("fira-9x16"))) == ()
@@ -224,6 +224,11 @@ def test_invisible_characters_are_marks_but_where_letters_join(text, printed):
     assert encode(text, atlas_of(text)).text == printed
 
 
+def test_symbols_that_are_emoji_only_with_a_selector_are_drawn():
+    text = "☂ ☂\ufe0f"
+    assert encode(text, atlas_of(text)).text == "☂ ⟦umbrella⟧"
+
+
 def test_stacks_that_fit_no_cell_are_code_points():
     assert encode("a\u0301\u0301 ", atlas_of("a\u0301\u0301 ")).text == "a⟦301.301⟧ "
     text = "x\u0304\u0301\u0306\u0302\u0300\u0303"
@@ -239,9 +244,9 @@ def test_folders_read_back_and_know_what_they_need(tmp_path: Path, monkeypatch):
     manifest = folder.write(tmp_path / "pages", source, setting)
     assert folder.check(tmp_path / "pages", manifest) == []
     assert manifest["source"]["code_points"] == {}
-    assert "noto-world-16/thai" in manifest["layout"]["helpers"]
+    assert "noto-world/thai" in manifest["layout"]["helpers"]
     monkeypatch.setattr(face_module, "can_shape", lambda: False)
-    with pytest.raises(PageError, match=r"noto-world-16/.*not installed"):
+    with pytest.raises(PageError, match=r"noto-world/.*not here: pip install 'snapshot-pages\[world\]'"):
         folder.open_pages(tmp_path / "pages", manifest)
 
 
@@ -262,3 +267,44 @@ def test_a_font_without_latin_letters_helps_out(tmp_path: Path):
     manifest = folder.write(tmp_path / "pages", source, Setting(layout_for("gpt-5.5"), font=path))
     assert manifest["layout"]["helpers"] == ["own.ttf"]
     assert folder.check(tmp_path / "pages", json.loads(json.dumps(manifest))) == []
+
+
+def test_pages_of_any_script_can_be_verified(tmp_path: Path, capsys):
+    folder.write(
+        tmp_path / "pages", Source("\n".join(SAMPLES.values())), Setting(small(60, 12, "claude-high"))
+    )
+    assert cli.main(["verify", str(tmp_path / "pages")]) == 0
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_compaction_says_what_is_missing(tmp_path: Path, monkeypatch, capsys):
+    turns = [
+        {"role": role, "content": text * 400}
+        for _ in range(6)
+        for role, text in (("user", "go on, "), ("assistant", "שלום 🚀 and so on, "))
+    ]
+    (tmp_path / "a.json").write_text(json.dumps(turns), encoding="utf-8")
+    monkeypatch.setattr(face_module, "can_shape", lambda: False)
+    wanted = [
+        "compact",
+        str(tmp_path / "a.json"),
+        "-m",
+        "claude-opus-4-8",
+        "--target",
+        "9000",
+        "-o",
+        str(tmp_path / "r.json"),
+    ]
+    assert cli.main(wanted) == 0
+    said = capsys.readouterr()
+    assert "as codes   " in said.out
+    assert "HEBREW" in said.out
+    assert said.err.count("snapshot-pages[world]") == 1
+
+
+@pytest.mark.parametrize(("key", "value"), [("helpers", 1), ("glyphs", None), ("glyphs", ["a"])])
+def test_damaged_lists_are_one_line(tmp_path: Path, key, value):
+    manifest = folder.write(tmp_path / "pages", Source("שלום"), Setting(layout_for("gpt-5.5")))
+    manifest["layout"][key] = value
+    with pytest.raises(PageError, match="damaged"):
+        folder.open_pages(tmp_path / "pages", manifest)

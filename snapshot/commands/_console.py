@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ __all__ = [
     "UNUSABLE",
     "Commands",
     "load",
+    "note_code_points",
     "note_oddities",
     "positive",
     "print_json",
@@ -124,3 +126,15 @@ def note_oddities(transcript: Transcript) -> None:
         say(f"note: {oddity.where}: {oddity.note}")
     if len(transcript.oddities) > _NOTES_SHOWN:
         say(f"note: and {len(transcript.oddities) - _NOTES_SHOWN} more of this kind")
+
+
+def note_code_points(counts: Mapping[str, int], missing: tuple[tuple[str, str], ...]) -> None:
+    """Say once which scripts an extra would draw, instead of printing their code points."""
+    extras = dict(missing)
+    for extra in sorted({extras[script] for script in counts if script in extras}):
+        scripts = [script for script in counts if extras.get(script) == extra]
+        total = sum(counts[script] for script in scripts)
+        say(
+            f"note: {total:,} characters ({', '.join(scripts)}) are printed as code points; "
+            f"pip install 'snapshot-pages[{extra}]' brings a face that draws them"
+        )

@@ -13,6 +13,7 @@ from snapshot.commands._console import (
     NEEDS_SUMMARIZER,
     Commands,
     load,
+    note_code_points,
     note_oddities,
     positive,
     print_json,
@@ -154,7 +155,8 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
 def _finish(arguments: argparse.Namespace, make: Any, *, dry: bool) -> int:
     from snapshot.commands.render import DEFAULT_MODEL
     from snapshot.compaction import Archive
-    from snapshot.layout import reader_for
+    from snapshot.layout import layout_for, reader_for
+    from snapshot.raster.face import load_face
 
     transcript = load(arguments.session, arguments.format, arguments)
     model = arguments.model or transcript.model or DEFAULT_MODEL
@@ -172,6 +174,10 @@ def _finish(arguments: argparse.Namespace, make: Any, *, dry: bool) -> int:
         return NEEDS_SUMMARIZER
     note_oddities(transcript)
     report = compaction.report
+    if report.code_points and compaction.archive is not None:
+        note_code_points(
+            report.code_points, load_face(layout_for(name=compaction.archive.layout).face).missing
+        )
     written = "" if dry else _write(arguments, compaction, api)
     if arguments.json:
         print_json(report.as_json() | {"request": written or None})

@@ -12,11 +12,11 @@ from snapshot.commands._console import (
     DONE,
     Commands,
     load,
+    note_code_points,
     note_oddities,
     positive,
     print_json,
     reading_options,
-    say,
 )
 from snapshot.errors import SnapshotError
 
@@ -87,7 +87,7 @@ def _run(arguments: argparse.Namespace) -> int:
         progress=_progress(),
     )
     note_oddities(transcript)
-    _note_code_points(manifest, setting.face.missing)
+    note_code_points(manifest["source"]["code_points"], setting.face.missing)
     if arguments.json:
         print_json({**manifest, "folder": str(output)})
     else:
@@ -115,19 +115,6 @@ def _progress() -> Callable[[int, int], None] | None:
         sys.stderr.flush()
 
     return show
-
-
-def _note_code_points(manifest: dict[str, Any], missing: tuple[tuple[str, str], ...]) -> None:
-    """Say once which scripts an extra would draw, instead of printing their code points."""
-    extras = dict(missing)
-    counts = manifest["source"]["code_points"]
-    for extra in sorted({extras[script] for script in counts if script in extras}):
-        scripts = [script for script in counts if extras.get(script) == extra]
-        total = sum(counts[script] for script in scripts)
-        say(
-            f"note: {total:,} characters ({', '.join(scripts)}) are printed as code points; "
-            f"pip install 'snapshot-pages[{extra}]' brings a face that draws them"
-        )
 
 
 def _summary(manifest: dict[str, Any], model: str, output: Path) -> str:

@@ -140,7 +140,8 @@ def font_glyphs(
     Raises:
         FontError: no font, or no size of it fits the cell.
     """
-    from snapshot.raster.face import Face, OpenFace
+    from snapshot.raster.face import Face
+    from snapshot.raster.opened import OpenFace
 
     hinting = "mono" if levels == 2 else "light"
     face = Face(path.name, path, axes, (0, 0), hinting, cell, 0, levels)

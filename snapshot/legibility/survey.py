@@ -108,6 +108,7 @@ class Survey:
             self.kinds[score.kind] += score
         self.lost |= lost
         mistaken = (names[far.first] != truth) & (truth != atlas.pad)
+        mistaken &= atlas.codes[truth] >= 0  # of a wide glyph only the first part is named
         pairs = self._chars(truth[mistaken]), self._chars(names[far.first][mistaken])
         self.confused.update(zip(*pairs, strict=True))
         seen = SeenPage(cells, atlas, resampled(cells.grey, size))
@@ -116,8 +117,7 @@ class Survey:
         self.worst = _worst([*self.worst, *self._candidates(page, seen, truth, names, near)])
 
     def _chars(self, glyphs: NDArray[np.int64]) -> list[str]:
-        codes = self.atlas.codes[glyphs].tolist()
-        return [chr(code) if code >= 0 else "▯" for code in codes]
+        return [said or "▯" for said in self.atlas.prints(glyphs)]
 
     def _candidates(
         self,

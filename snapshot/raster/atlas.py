@@ -2,7 +2,7 @@
 
 Two rules make pages readable back. A glyph without ink is no glyph (but for the blank), so nothing prints
 as nothing. And no two characters share a glyph: what would look like an earlier character is left to its
-code point, but for letters with case, and for another spelling of the same letter (decomposed, or with an
+code point, but for letters of alphabets, and for another spelling of the same letter (decomposed, or with an
 invisible joiner), which get a grey dot in the lowest row. (A reader tells the letters of an alphabet by their
 company, and a page of Russian in code points would be no use.)
 
@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from snapshot.errors import FontError
 from snapshot.raster.drawn import read_drawn
-from snapshot.raster.face import Face, OpenFace
+from snapshot.raster.face import Face
 from snapshot.raster.helpers import glyph_of, has_shape
+from snapshot.raster.opened import OpenFace
 from snapshot.typeset import marks
 from snapshot.typeset.bidi import classes_of
-from snapshot.typeset.joining import joining_type
 from snapshot.typeset.units import FIRST_UNIT, Unit
 
 __all__ = ["Atlas", "atlas_for"]
@@ -34,6 +34,7 @@ __all__ = ["Atlas", "atlas_for"]
 _CODES = FIRST_UNIT
 # Characters that join their neighbours are drawn to the edge of the cell and beyond.
 _JOINING = range(0x2500, 0x25A0)
+_WITHOUT_CASE = range(0x590, 0x2E80)  # Hebrew to the last script before those of East Asia
 _CODE_PAGES = ("ascii", "cp1252", "mac_roman", "cp437")
 
 
@@ -65,6 +66,14 @@ class Atlas:
     extra: tuple[Unit, ...] = ()
     units: Mapping[Unit, int] = field(default_factory=dict)
     directions: NDArray[np.uint8] | None = None
+
+    def prints(self, glyphs: NDArray[np.integer]) -> list[str]:
+        """What each glyph prints: a character, the characters of a unit, nothing for further parts."""
+        units = {number: unit.text for unit, number in self.units.items()}
+        return [
+            "" if code < 0 else units[code] if code >= _CODES else chr(code)
+            for code in self.codes[glyphs].tolist()
+        ]
 
 
 class _Builder:
@@ -153,7 +162,7 @@ class _Builder:
 
     def add_twin(self, code: int, glyph: NDArray[np.uint8], char: str) -> None:
         """Take in a letter of an alphabet that looks like an earlier one, with a dot to tell them by."""
-        if glyph.any() and (unicodedata.category(char) in ("Lu", "Ll") or joining_type(char)):
+        if glyph.any() and (_is_of_alphabet(char)):
             self.add(code, self._marked(glyph))
 
     def add_face(self, face: Face) -> None:
@@ -206,6 +215,12 @@ def _marked(glyph: NDArray[np.uint8], taken: Callable[[bytes], bool]) -> NDArray
         if not taken(candidate.tobytes()):
             break
     return candidate
+
+
+def _is_of_alphabet(char: str) -> bool:
+    """Whether it is a letter with case, or of a script of letters or syllables that has none."""
+    category = unicodedata.category(char)
+    return category in ("Lu", "Ll") or (category == "Lo" and ord(char) in _WITHOUT_CASE)
 
 
 def _is_respelled(text: str) -> bool:

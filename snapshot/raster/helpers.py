@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from snapshot.raster.face import Face, OpenFace, can_shape
+from snapshot.raster.face import Face, can_shape
+from snapshot.raster.opened import OpenFace
 from snapshot.typeset.units import Unit
 
 if TYPE_CHECKING:

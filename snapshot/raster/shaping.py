@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.errors import FontError
-from snapshot.raster.face import Face, load_flags
+from snapshot.raster.face import Face
+from snapshot.raster.opened import load_flags
 from snapshot.typeset.joining import AFTER, BEFORE
 
 __all__ = ["MOST_CELLS", "Shaper"]
@@ -123,8 +124,7 @@ class Shaper:
 
     def _fitted(self, advance: float, form: int) -> _Fitting | None:
         width = self._face.cell[0]
-        joins = bool(form) or self._face.joins
-        if joins and not form:
+        if self._face.joins and not form:
             cells = max(1, round(advance / width))
             scale = cells * width / max(advance, 1)
             if scale < _NARROWEST:

@@ -9,6 +9,7 @@ read. (All of Unicode's bidirectional algorithm cannot be undone: it shows diffe
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Protocol, TypeVar
 
@@ -22,10 +23,14 @@ __all__ = ["came_from", "classes_of", "turned"]
 _N = TypeVar("_N", bound=np.integer)
 
 # Classes of cells. Of a glyph over several cells, or in brackets, all but the first are `_PART`.
-_OTHER, _NEUTRAL, _DIGIT, _SEPARATOR, _RIGHT, _OPEN, _CLOSE, _PART = range(8)
+_OTHER, _NEUTRAL, _DIGIT, _SEPARATOR, _UNIT, _RIGHT, _OPEN, _CLOSE, _PART = range(9)
+# Numbers, as the initials of their classes: digits, with signs of units at either end, parted by separators.
+_INITIALS = "ONDSURocp"
+_NUMBER = re.compile(r"U*D[DU]*(?:SU*D[DU]*)*")
 _RIGHT_TO_LEFT = ((0x590, 0x8FF), (0xFB1D, 0xFDFF), (0xFE70, 0xFEFE), (0x10800, 0x10FFF), (0x1E800, 0x1EFFF))
 _DIGITS = ((0x30, 0x39), (0x660, 0x669), (0x6F0, 0x6F9))
 _SEPARATORS = ".,:/-٫٬"
+_UNITS = "$%#+¢£¤¥°±‰€₪٪"
 _MIRRORED = ("()", "[]", "{}", "<>", "«»", "‹›")
 # Signs without a direction, of which page text's own marks are none.
 _NEUTRALS = (
@@ -72,6 +77,7 @@ def classes_of(codes: NDArray[np.int32]) -> NDArray[np.uint8] | None:
             classes[at] = _NEUTRAL
     classes[_within(codes, _DIGITS)] = _DIGIT
     classes[np.isin(codes, [ord(sign) for sign in _SEPARATORS])] = _SEPARATOR
+    classes[np.isin(codes, [ord(sign) for sign in _UNITS])] = _UNIT
     classes[np.isin(codes, _OWN)] = _OTHER
     classes[codes == ord(marks.OPEN)] = _OPEN
     classes[codes == ord(marks.CLOSE)] = _CLOSE
@@ -172,22 +178,6 @@ def _turned_stretch(items: list[_Item], mirror: dict[int, int]) -> list[_Item]:
         kind, cells = item
         mirrored = kind in (_NEUTRAL, _SEPARATOR) and len(cells) == 1 and cells[0] in mirror
         run.append((kind, [mirror[cells[0]]]) if mirrored else item)
-    at = 0
-    while at < len(run):
-        end = at
-        if run[at][0] == _DIGIT:
-            while _goes_on(run, end):
-                end += 1
-            run[at : end + 1] = run[at : end + 1][::-1]
-        at = end + 1
+    for number in _NUMBER.finditer("".join(_INITIALS[kind] for kind, _ in run)):
+        run[slice(*number.span())] = run[slice(*number.span())][::-1]
     return items[:first] + run + items[last:]
-
-
-def _goes_on(run: list[_Item], at: int) -> bool:
-    """Whether the number that has the item goes on behind it: with a digit, or a separator and a digit."""
-    kinds = [item[0] for item in run[at : at + 3]]
-    if len(kinds) < 2:
-        return False
-    if kinds[0] == _SEPARATOR or kinds[1] == _DIGIT:
-        return True
-    return kinds[1] == _SEPARATOR and kinds[2:] == [_DIGIT]

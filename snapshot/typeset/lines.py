@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,13 @@ from snapshot.typeset.units import Unit, divided
 
 __all__ = ["set_lines", "slots_of"]
 
+_N = TypeVar("_N", bound=np.integer)
 _STROKE = ord("│")
 _NUMBER = str.maketrans("0123456789", marks.DIGITS)
 _GROUP = re.compile(rf"{marks.OPEN}[^{marks.CLOSE}]*{marks.CLOSE}|.", re.DOTALL)
 
 
-def slots_of(cells: NDArray[np.integer], count: int) -> NDArray[np.integer]:
+def slots_of(cells: NDArray[_N], count: int) -> NDArray[_N]:
     """The slots of a page in reading order, shape (count · rows, cells of a slot).
 
     Args:

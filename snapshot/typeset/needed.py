@@ -6,7 +6,7 @@ import numpy as np
 
 from snapshot.typeset import marks
 from snapshot.typeset.clusters import continuations
-from snapshot.typeset.emoji import name_of, starts_emoji
+from snapshot.typeset.emoji import name_of
 from snapshot.typeset.fold import fold
 from snapshot.typeset.grid import stretches
 from snapshot.typeset.pagetext import Coverage, code_points
@@ -55,13 +55,13 @@ def _in_stretch(text: str, coverage: Coverage) -> list[Unit]:
         return []
     clusters = clusters_of(codes, special, clings)
     different, first = np.unique(codes[lacking], return_index=True)
-    drawable = ~starts_emoji(different)
     places: dict[Unit, int] = {}
     for unit, start in zip(units_in(text, clusters), clusters.starts.tolist(), strict=True):
         if unit not in places and _may_be_drawn(unit.text):
             places[unit] = start
-    for code, place in zip(different[drawable].tolist(), lacking[first[drawable]].tolist(), strict=True):
-        places[Unit(chr(code))] = place
+    for code, place in zip(different.tolist(), lacking[first].tolist(), strict=True):
+        if name_of(chr(code)) is None:
+            places[Unit(chr(code))] = place
     return sorted(places, key=places.__getitem__)
 
 

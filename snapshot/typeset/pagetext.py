@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from snapshot.typeset import marks
 from snapshot.typeset.clusters import continuations
-from snapshot.typeset.emoji import emoji_of, name_of, starts_emoji
+from snapshot.typeset.emoji import emoji_of
 from snapshot.typeset.splice import Offsets, Splice, ranges, widened
-from snapshot.typeset.units import Unit, clusters_of, numbered, spelled
+from snapshot.typeset.united import United, unite
+from snapshot.typeset.units import Unit, spelled
 
 __all__ = [
     "Coverage",
@@ -134,9 +135,7 @@ def encode(
     source = code_points(text)
     controls, special = _unprintable(source)
     clings = continuations(text, source, special) if special.size else None
-    united = (
-        _united(text, source, special, clings, coverage=coverage, widest=widest) if special.size else None
-    )
+    united = unite(text, source, special, clings, coverage=coverage, widest=widest) if special.size else None
     if united is None:
         return _marked(source, controls, special, clings, coverage=coverage, genuine=genuine, widest=widest)
     genuine = united.emoji if genuine is None else np.append(united.splice.forward(genuine), united.emoji)
@@ -154,7 +153,7 @@ def uncovered_codes(text: str, coverage: Coverage) -> NDArray[np.uint32]:
     _, special = _unprintable(source)
     if special.size:
         clings = continuations(text, source, special)
-        united = _united(text, source, special, clings, coverage=coverage, widest=_WIDEST_NAME)
+        united = unite(text, source, special, clings, coverage=coverage, widest=_WIDEST_NAME)
         source = source if united is None else united.codes
     return source[coverage.cells[source] == 0]
 
@@ -217,72 +216,7 @@ def _uncovered(
     return special[lacking]
 
 
-class _United(NamedTuple):
-    """A text in which units and emoji are one code each, an emoji that of an opening bracket.
-
-    Attributes:
-        codes: its codes.
-        clings: which of them continue a cluster.
-        splice: how it was made.
-        emoji: offsets of the emoji.
-        names: their names.
-    """
-
-    codes: NDArray[np.uint32]
-    clings: NDArray[np.bool_]
-    splice: Splice
-    emoji: Offsets
-    names: tuple[str, ...]
-
-
-def _united(
-    text: str,
-    source: NDArray[np.uint32],
-    special: Offsets,
-    clings: NDArray[np.bool_] | None,
-    *,
-    coverage: Coverage,
-    widest: int,
-) -> _United | None:
-    """The text with its units and emoji as one code each; None where it has none."""
-    lone = special[coverage.cells[source[special]] == 0]
-    if clings is None and not lone.size and not coverage.units:
-        return None
-    clusters = clusters_of(source, special, clings)
-    if clings is None:
-        clings = np.zeros(source.size, np.bool_)
-    lone = lone[~(clings | np.append(clings[1:], False))[lone]]
-    lone = lone[starts_emoji(source[lone])]
-    names = {
-        start: name
-        for start, end in (
-            *zip(lone.tolist(), (lone + 1).tolist(), strict=True),
-            *zip(clusters.starts.tolist(), (clusters.starts + clusters.lengths).tolist(), strict=True),
-        )
-        if (name := name_of(text[start:end])) and len(name) + 2 <= widest
-    }
-    numbers = numbered(text, clusters, coverage.units)
-    numbers[np.isin(clusters.starts, list(names))] = ord(marks.OPEN)
-    is_one = numbers > 0
-    lone = lone[np.isin(lone, list(names))]
-    starts = np.concatenate((clusters.starts[is_one], lone))
-    if not starts.size:
-        return None
-    order = np.argsort(starts)
-    starts = starts[order]
-    lengths = np.append(clusters.lengths[is_one], np.ones(lone.size, np.int64))[order]
-    codes = source.copy()
-    codes[starts] = np.append(numbers[is_one], np.full(lone.size, ord(marks.OPEN), np.uint32))[order]
-    kept = np.ones(source.size, np.bool_)
-    kept[ranges(starts + 1, lengths - 1)] = False
-    splice = Splice(starts, lengths, 1)
-    emoji = np.array(sorted(names), np.int64)
-    return _United(
-        codes[kept], clings[kept], splice, splice.forward(emoji), tuple(names[at] for at in emoji.tolist())
-    )
-
-
-def _named(marked: PageText, united: _United, coverage: Coverage) -> PageText:
+def _named(marked: PageText, united: United, coverage: Coverage) -> PageText:
     """Page text with the names of its emoji behind their opening brackets."""
     codes, joined, splices = marked.codes, marked.joined, (united.splice, *marked.splices)
     if united.emoji.size:
