@@ -257,7 +257,8 @@ def write() -> None:
     """Put tables and pictures into docs/."""
     text = DOCUMENT.read_text(encoding="utf-8")
     for name, table in TABLES.items():
-        text = text.replace(table_in(text, name), table())
+        made = table()
+        text = re.sub(_PLACE % (name, name), lambda _, made=made: made, text, flags=re.DOTALL)
     DOCUMENT.write_text(text, encoding="utf-8")
     CONTEST.write_text(contest_picture().svg(), encoding="utf-8")
     TRIALS.write_text(trials_picture().svg(), encoding="utf-8")

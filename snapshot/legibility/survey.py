@@ -107,17 +107,18 @@ class Survey:
         for score in found:
             self.kinds[score.kind] += score
         self.lost |= lost
-        mistaken = (names[far.first] != truth) & (truth != atlas.pad)
+        mistaken = (names[far.first] != truth) & (truth != atlas.pad) & (truth != atlas.blank)
         pairs = self._chars(truth[mistaken]), self._chars(names[far.first][mistaken])
-        self.confused.update(zip(*pairs, strict=True))
+        self.confused.update((a, b) for a, b in zip(*pairs, strict=True) if a != b)
         seen = SeenPage(cells, atlas, resampled(cells.grey, size))
         if page in self.kept:
             self.pictures.append(seen)
         self.worst = _worst([*self.worst, *self._candidates(page, seen, truth, names, near)])
 
     def _chars(self, glyphs: NDArray[np.int64]) -> list[str]:
-        codes = self.atlas.codes[glyphs].tolist()
-        return [chr(code) if code >= 0 else "▯" for code in codes]
+        """The character that each glyph is of, or is the right half of."""
+        codes = self.atlas.codes
+        return [chr(code) for code in np.where(codes[glyphs] < 0, codes[glyphs - 1], codes[glyphs]).tolist()]
 
     def _candidates(
         self,
