@@ -166,7 +166,8 @@ def _build(face: Face) -> Atlas:
     builder = _Builder(face)
     builder.add(ord(" "), np.zeros((height, width), np.uint8))
     for code, glyph in _drawn(face):
-        builder.add(code, glyph)
+        if not builder.add(code, glyph):
+            builder.add_twin(code, glyph)
     builder.add_face(face)
     for helper in face.fallback:
         builder.add_face(helper)
