@@ -98,7 +98,7 @@ class _Sheet:
         for code in _COMPOSED:
             parts = [ord(part) for part in unicodedata.normalize("NFD", chr(code))]
             if len(parts) == 2 and all(part in found for part in parts):
-                found.setdefault(code, self._composed(*parts, found))
+                found.setdefault(code, self._composed(parts[0], parts[1], found))
         shape = next(iter(found.values())).shape if found else (0, 0)
         for code in (code for codes in self.ranges for code in codes):
             grid = ruled(code, shape)
