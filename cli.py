@@ -6,6 +6,7 @@ The commands are in `snapshot.commands`, a module each; all work is done below t
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from importlib import import_module
@@ -20,6 +21,8 @@ _LAYOUTS = "SNAPSHOT_LAYOUTS"
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line with `argv` (default: the process's own); the exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # whatever its encoding can hold, and no traceback
     parser = _parser()
     arguments = parser.parse_args(argv)
     if arguments.command is None:

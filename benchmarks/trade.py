@@ -30,7 +30,7 @@ _PLACE = r"(?<=<!-- %s -->\n).*?(?=<!-- /%s -->)"
 _COLOURS = {"peer": "#9aa3ad", "outline": "#8db8f7", "own": "#1f6feb"}
 _LINES = ("#1f6feb", "#c2410c", "#0a9b6c", "#7c3aed", "#b45309", "#0e7490", "#be123c", "#4d7c0f")
 _RULE, _FAINT = "#e4e7eb", "#6b7280"
-_WORST_SHOWN = 0.4
+_WORST_SHOWN = 0.2
 """Error rates above this are all drawn at the top: nothing is read there."""
 
 
@@ -163,12 +163,32 @@ def trade_table() -> str:
     return "\n".join(rows) + "\n"
 
 
-TABLES: dict[str, Callable[[], str]] = {"contest": contest_table, "trade": trade_table}
+def pairs_table() -> str:
+    """The Markdown table of what is taken for what, in the package's own faces."""
+    rows = _head("face", "at 0.6", "at 0.5")
+    for item in kept()["results"]:
+        if item["group"] == "own":
+            by_factor = {reading["factor"]: reading["confused"] for reading in item["readings"]}
+            pairs = (", ".join(_pair(*pair) for pair in by_factor[factor][:8]) for factor in (0.6, 0.5))
+            rows.append(f"| `{item['name']}` | {' | '.join(pairs)} |")
+    return "\n".join(rows) + "\n"
+
+
+def _pair(stood: str, read: str, count: int) -> str:
+    named = (f"`` {char} ``" if char else "nothing" for char in (stood, read))
+    return f"{' → '.join(named)} ({count})".replace("|", "\\|")
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "contest": contest_table,
+    "pairs": pairs_table,
+    "trade": trade_table,
+}
 
 
 def contest_picture() -> Canvas:
     """Reading error against pixels per character, and the best that each number of pixels buys."""
-    left, top, wide, high = 66, 76, 800, 420
+    left, top, wide, high = 96, 76, 800, 420
     canvas = Canvas(left + wide + 40, top + high + 60)
     canvas.word(24, 26, "Reading error against pixels per character", size=17, bold=True)
     names = {"peer": "what other tools use", "outline": "outline faces", "own": "faces of this package"}
@@ -187,9 +207,10 @@ def contest_picture() -> Canvas:
         canvas.line((x(area), top), (x(area), top + high), _RULE)
         canvas.word(x(area), top + high + 14, str(area), size=9.5, fill=_FAINT, anchor="middle")
     for step in range(5):
-        canvas.line((left, y(step / 10)), (left + wide, y(step / 10)), _RULE)
-        label = f"{step / 10:.1f}" + ("+" if step / 10 == _WORST_SHOWN else "")
-        canvas.word(left - 10, y(step / 10), label, size=9.5, fill=_FAINT, anchor="end")
+        error = step * _WORST_SHOWN / 4
+        canvas.line((left, y(error)), (left + wide, y(error)), _RULE)
+        label = f"{error:.2f}" + (" and more" if step == 4 else "")
+        canvas.word(left - 10, y(error), label, size=9.5, fill=_FAINT, anchor="end")
     canvas.word(left + wide / 2, top + high + 34, "pixels per character", size=10.5, anchor="middle")
     front: list[tuple[float, float]] = []
     for shape in sorted(shapes(kept()).values(), key=lambda shape: (shape.area, shape.error)):
@@ -198,14 +219,15 @@ def contest_picture() -> Canvas:
     for (a, b), (c, d) in pairwise(front):
         canvas.line((x(a), y(b)), (x(c), y(b)), "#c9ced4", 1.5)
         canvas.line((x(c), y(b)), (x(c), y(d)), "#c9ced4", 1.5)
-    taken: list[tuple[float, float]] = []
-    for item in reversed(found):
-        px, py = x(item["cell"][0] * item["cell"][1]), y(item["error"])
+    places = [(item, x(item["cell"][0] * item["cell"][1]), y(item["error"])) for item in found]
+    for item, px, py in places:
         canvas.dot(px, py, 4.5, _COLOURS[item["group"]], _COLOURS[item["group"]])
-        if all(abs(px - tx) > 118 or abs(py - ty) > 9 for tx, ty in taken):
-            canvas.word(
-                px + 8, py, item["name"], size=8.5, fill="#222222" if item["group"] == "own" else _FAINT
-            )
+    taken: list[tuple[float, float]] = []
+    for item, px, py in sorted(places, key=lambda place: ("own", "peer", "outline").index(place[0]["group"])):
+        if all(abs(px - tx) > 130 or abs(py - ty) > 9 for tx, ty in taken):
+            # Pillow's own font, in which the PNG is set, has no ×.
+            fill = "#222222" if item["group"] == "own" else _FAINT
+            canvas.word(px + 8, py, item["name"].replace("×", "x"), size=8.5, fill=fill)
             taken.append((px, py))
     return canvas
 
@@ -257,7 +279,8 @@ def write() -> None:
     """Put tables and pictures into docs/."""
     text = DOCUMENT.read_text(encoding="utf-8")
     for name, table in TABLES.items():
-        text = text.replace(table_in(text, name), table())
+        made = table()
+        text = re.sub(_PLACE % (name, name), lambda _, made=made: made, text, flags=re.DOTALL)
     DOCUMENT.write_text(text, encoding="utf-8")
     CONTEST.write_text(contest_picture().svg(), encoding="utf-8")
     TRIALS.write_text(trials_picture().svg(), encoding="utf-8")

@@ -10,9 +10,7 @@ The manifest's form is `snapshot/manifest.schema.json`.
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -21,6 +19,7 @@ from typing import Any, Literal
 
 import snapshot
 from snapshot.errors import OutputError, PageError
+from snapshot.files import store
 from snapshot.layout import Layout, layout_for
 from snapshot.legibility.readback import PageCells, PageReader, ReadPage, read_page
 from snapshot.pages import Page, Setting
@@ -402,21 +401,3 @@ def _digest(text: str) -> str:
     for at in range(0, len(text), _DIGESTED_AT_ONCE):
         digest.update(text[at : at + _DIGESTED_AT_ONCE].encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
-
-
-def store(folder: Path, name: str, data: bytes, *, replace: bool = False) -> None:
-    """Write a file whole or not at all. A name that tells its content is not written again."""
-    path = folder / name
-    if not replace and path.exists() and path.stat().st_size == len(data) and path.read_bytes() == data:
-        return
-    handle, temporary = tempfile.mkstemp(prefix=".", suffix=".part", dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o600)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

@@ -113,6 +113,6 @@ def small_face(path: Path, cell: tuple[int, int]) -> None:
     path.write_text(
         f'title = "small"\npath = "{face.path}"\naxes = [500]\npixel_size = [{cell[0]}, {cell[0]}]\n'
         f'hinting = "light"\ncell = [{cell[0]}, {cell[1]}]\nbaseline = {cell[1] * 3 // 4}\nlevels = 4\n'
-        f'drawn = "{path.with_suffix(".txt")}"\n',
+        f'drawn = "{path.stem}.txt"\n',
         encoding="utf-8",
     )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import count
 
+from snapshot.errors import StaleCompaction
 from snapshot.messages import Message, Text, ToolCall, ToolResult
+from snapshot.session import Checkpoint, Plan, Store
 
 
 @dataclass
@@ -99,3 +101,32 @@ def turn(text: str = "Go on.", calls: int = 0) -> list[Message]:
     """A whole turn with so many parallel calls."""
     ids = [f"call_{next(_numbers)}" for _ in range(calls)]
     return [user(text), *([calling(*ids), result(*ids)] if ids else []), answer(f"Done with: {text}")]
+
+
+def act(store: Store, marks: dict[str, str], plans: dict[str, tuple[Plan, str]], step: list) -> str:
+    """Play a step of a scenario; what came of it."""
+    actor, verb, more = step[0], step[1], step[2] if len(step) > 2 else {}
+    history = store.history("photos")
+    if verb == "plan":
+        plans[actor] = history.plan(), marks[more["first_kept"]]
+    elif verb == "commit":
+        plan, kept = plans[actor]
+        try:
+            history.commit(plan, Checkpoint("summary", kept, (user("Sum."),), "claude-opus-4-8"))
+        except StaleCompaction as error:
+            now = history.branch()
+            return "stale" if (error.leaf, error.revision) == (now.leaf, now.revision) else "stale itself"
+        return "ok"
+    elif verb == "append":
+        call = more.get("call")
+        history.append([calling(call) if call else Message(more["role"], (Text(more["text"]),))])
+    elif verb == "edit":
+        history.edit(marks[more["at"]], more["text"])
+    elif verb == "retry":
+        history.retry(marks[more["from"]])
+    elif verb == "label":
+        history.label(more["text"], at=marks[more["at"]])
+    else:
+        assert verb == "cancel"
+        del plans[actor]
+    return ""

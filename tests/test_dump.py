@@ -14,7 +14,7 @@ from snapshot.transcripts import FORMATS, dump, load
 from snapshot.transcripts.writers._fit import instant
 from snapshot.transcripts.writers._units import joined, settled
 from tests.conftest import HERE
-from tests.transcript_samples import EXAMPLE, SESSION, log
+from tests.transcript_samples import SESSION, log
 from tests.transcript_strategies import alike, conversations, transcripts
 
 STRUCTURED = [name for name in FORMATS if name != "text"]
@@ -32,6 +32,7 @@ def again(transcript: Transcript, name: str) -> tuple[Transcript, list[str]]:
 
 
 @pytest.mark.parametrize("name", STRUCTURED)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_what_a_format_holds_comes_back_exactly(name, data):
     transcript = data.draw(conversations(ids=name not in ORDERED, calls=name not in WORDS_ALONE))
@@ -43,9 +44,21 @@ def test_what_a_format_holds_comes_back_exactly(name, data):
 
 
 @pytest.mark.parametrize("name", STRUCTURED)
-@settings(max_examples=150)
+@settings(max_examples=15)
 @given(transcript=transcripts)
 def test_every_difference_is_told(name, transcript):
+    assert_told(name, transcript)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STRUCTURED)
+@settings(max_examples=200)
+@given(transcript=transcripts)
+def test_every_difference_is_told_in_many(name, transcript):
+    assert_told(name, transcript)
+
+
+def assert_told(name: str, transcript: Transcript) -> None:
     """Messages without a loss read back the same, in order; what was read once is held without one."""
     dumped = dump(transcript, name)
     if not dumped.data:
@@ -127,7 +140,7 @@ def test_a_session_is_a_tree_of_one_branch():
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_case_converts(name):
     """What broke other tools converts to every format, and a second time without a loss."""
-    for path in [EXAMPLE, *sorted(HERE.glob("cases/*/input.*"))]:
+    for path in [*sorted(HERE.glob("cases/*/input.*"))]:
         transcript = load(path, salvage=True)
         back, lost = again(transcript, name)
         if not lost:

@@ -16,7 +16,7 @@ from snapshot.session import Checkpoint, History, Plan, Store
 from snapshot.session.tree import Node, ancestor_at, jump_of
 from tests.conftest import case
 from tests.conversations import SMALL_PNG, long_conversation
-from tests.session_model import answer, calling, result, turn, user
+from tests.session_model import act, answer, calling, result, turn, user
 
 MODEL = "claude-opus-4-8"
 SUM = Checkpoint("summary", "", (user("Sum of it all."),), MODEL)
@@ -40,35 +40,6 @@ def ids(history: History, **where: str) -> list[str]:
 # --- case 031: a compaction planned on a conversation that changes before it is committed
 
 SCENARIOS = json.loads((case("031") / "input.json").read_text(encoding="utf-8"))
-
-
-def act(store: Store, marks: dict[str, str], plans: dict[str, tuple[Plan, str]], step: list) -> str:
-    """Play a step of a scenario; what came of it."""
-    actor, verb, more = step[0], step[1], step[2] if len(step) > 2 else {}
-    history = store.history("photos")
-    if verb == "plan":
-        plans[actor] = history.plan(), marks[more["first_kept"]]
-    elif verb == "commit":
-        plan, kept = plans[actor]
-        try:
-            history.commit(plan, Checkpoint("summary", kept, (user("Sum."),), MODEL))
-        except StaleCompaction as error:
-            now = history.branch()
-            return "stale" if (error.leaf, error.revision) == (now.leaf, now.revision) else "stale itself"
-        return "ok"
-    elif verb == "append":
-        call = more.get("call")
-        history.append([calling(call) if call else Message(more["role"], (Text(more["text"]),))])
-    elif verb == "edit":
-        history.edit(marks[more["at"]], more["text"])
-    elif verb == "retry":
-        history.retry(marks[more["from"]])
-    elif verb == "label":
-        history.label(more["text"], at=marks[more["at"]])
-    else:
-        assert verb == "cancel"
-        del plans[actor]
-    return ""
 
 
 def begin(path: Path) -> dict[str, str]:
@@ -125,45 +96,36 @@ def dump(path: Path) -> list[str]:
 
 CHILD = """
 import json, sys
-from pathlib import Path
 from snapshot.session import Store
-from tests.test_session import act
-path, marks = Path(sys.argv[1]), json.loads(sys.argv[2])
-with Store(path) as store:
-    plans = {}
-    for line in sys.stdin:
-        print(act(store, marks, plans, json.loads(line)), flush=True)
+from tests.session_model import act
+plans = {}
+for line in sys.stdin:
+    path, marks, step = json.loads(line)
+    with Store(path) as store:
+        print(act(store, marks, plans, step), flush=True)
 """
 
 
-@pytest.mark.parametrize(
-    "scenario",
-    [item for item in SCENARIOS["scenarios"] if len({step[0] for step in item["do"]}) > 1],
-    ids=lambda scenario: scenario["name"],
-)
-def test_stale_commits_in_two_processes(scenario, tmp_path):
-    path = tmp_path / "s.sqlite"
-    marks = begin(path)
+def test_stale_commits_in_two_processes(tmp_path):
     actors = {
         name: subprocess.Popen(
-            [sys.executable, "-c", CHILD, path, json.dumps(marks)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
+            [sys.executable, "-c", CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         for name in "AB"
     }
-    came = []
-    for step in scenario["do"]:
-        actor = actors[step[0]]
-        assert actor.stdin is not None
-        assert actor.stdout is not None
-        print(json.dumps(step), file=actor.stdin, flush=True)
-        came.append(actor.stdout.readline().strip())
+    for number, scenario in enumerate(SCENARIOS["scenarios"]):
+        path = tmp_path / f"{number}.sqlite"
+        marks, came = begin(path), []
+        for step in scenario["do"]:
+            actor = actors[step[0]]
+            assert actor.stdin is not None
+            assert actor.stdout is not None
+            print(json.dumps([str(path), marks, step]), file=actor.stdin, flush=True)
+            came.append(actor.stdout.readline().strip())
+        verify(path, scenario, marks, came)
     for actor in actors.values():
         actor.communicate()
         assert actor.returncode == 0
-    verify(path, scenario, marks, came)
 
 
 # --- checkpoints and branches

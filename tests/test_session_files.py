@@ -110,7 +110,7 @@ def test_a_run_resumes_from_its_file(store, tmp_path):
     )
     history.label("start")
     path = save_run(history)
-    assert path == tmp_path / "transcripts" / "talk" / "scout.json"
+    assert path == tmp_path / "s.transcripts" / "talk" / "scout.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert {stat.S_IMODE(folder.stat().st_mode) for folder in path.parents[:2]} == {0o700}
     run = load_run(path)

@@ -196,7 +196,8 @@ class Sessions(RuleBasedStateMachine):
     @precondition(lambda self: self.plans)
     @rule(data=st.data())
     def commit(self, data):
-        self.commit_one(*data.draw(st.sampled_from(self.plans)), data)
+        plan, branch = data.draw(st.sampled_from(self.plans))
+        self.commit_one(plan, branch, data)
 
     @precondition(lambda self: self.leaf and not self.model.open(self.leaf))
     @rule(data=st.data())
@@ -266,4 +267,4 @@ class Sessions(RuleBasedStateMachine):
 
 
 TestSessions = Sessions.TestCase
-TestSessions.settings = settings(max_examples=60, stateful_step_count=40)
+TestSessions.settings = settings(max_examples=40, stateful_step_count=35)

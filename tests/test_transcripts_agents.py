@@ -165,6 +165,26 @@ def test_pi_without_ids_is_a_line():
     assert said(load(log(*rows))) == ["a", "b", "c"]
 
 
+def test_pi_notes_beside_the_talk_are_no_branch():
+    data = log(
+        HEADER,
+        entry("title", "t", None, title="Notes"),
+        told("1", "t", "user", "a"),
+        entry("custom", "2", "1", customType="tool_execution"),
+        told("3", "1", "assistant", "b"),
+        entry("label", "4", "1", targetId="1", label="here"),
+        told("5", "3", "user", "c"),
+        entry("label", "6", "5", targetId="5", label="end"),
+    )
+    assert [(c.id, c.title, c.main) for c in conversations(data)] == [("6", "Notes", True)]
+    transcript = load(data)
+    assert said(transcript) == ["a", "b", "c"]
+    assert [row.kind for row in transcript.aside] == ["title", "custom", "label", "label"]
+    assert said(load(data, conversation="1")) == ["a"]
+    glued = log(HEADER) + b'{"type":"message","id":"0","mess' + log(told("1", None, "user", "a"))
+    assert (said(load(glued)), kinds(load(glued))) == (["a"], {"torn-line": 1})
+
+
 def test_pi_damaged_trees_end():
     """A circle, a gap and an id that comes twice: read as far as the way leads, and said."""
     circle = load(log(HEADER, told("1", "2", "user", "a"), told("2", "1", "user", "b")))
@@ -175,6 +195,17 @@ def test_pi_damaged_trees_end():
     assert (said(twice), kinds(twice)) == (["a", "b"], {"repeated-id": 1})
     with pytest.raises(TranscriptError, match="nothing was said"):
         load(log(HEADER))
+
+
+def test_pi_bushes_take_linear_time():
+    """A long trunk with as many leaves: all are listed, and each can be read."""
+    size = 4000
+    trunk = [told(str(n), str(n - 1) if n else None, "user", f"t{n}") for n in range(size)]
+    leaves = [told(f"leaf{n}", str(size - 1), "user", f"l{n}") for n in range(size)]
+    data = log(HEADER, *trunk, *leaves)
+    listed = conversations(data)
+    assert [c.messages for c in listed] == [size + 1] * size
+    assert said(load(data, conversation="leaf7"))[-1] == "l7"
 
 
 # --- AI SDK

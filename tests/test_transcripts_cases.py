@@ -10,6 +10,7 @@ import pytest
 
 from snapshot.errors import TranscriptError
 from snapshot.messages import Image, Opaque, Reasoning, Text, ToolCall, ToolResult, Usage
+from snapshot.requests import request
 from snapshot.transcripts import conversations, load
 from tests.conftest import HERE, case
 from tests.test_cli import run
@@ -126,6 +127,10 @@ def test_case_025_codex():
     sealed = sent.messages[2]
     assert sealed.raw == ({"type": "compaction", "encrypted_content": "b3BhcXVlLWNvbXBhY3Rpb24="},)
     assert sealed.parts == (Reasoning("", "b3BhcXVlLWNvbXBhY3Rpb24="),)
+    # It goes back to the service that sealed it, and to no other.
+    assert sealed.raw[0] in request(sent, "openai-responses")["input"]
+    for api in ("anthropic", "openai", "gemini"):
+        assert "b3BhcXVl" not in json.dumps(request(sent, api))
 
 
 def test_case_028_atif():

@@ -163,6 +163,15 @@ def test_chatml():
     assert load(f"Of ChatML: {text}".encode()).format == "text"
 
 
+@pytest.mark.parametrize("unit", ["<think>", "<tool_call>", "<tool_call>{</tool_call>", "<|im_start|>user\n"])
+def test_open_tags_take_linear_time(unit):
+    text = "<|im_start|>assistant\n" + unit * (400_000 // len(unit))
+    transcript = load(text.encode())  # were the work quadratic, this would not end
+    assert transcript.format == "chatml"
+    if "im_start" not in unit:
+        assert said(transcript) == [text.removeprefix("<|im_start|>assistant\n")]
+
+
 # --- Markdown
 
 

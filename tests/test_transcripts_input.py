@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import sys
+import threading
 import tracemalloc
 import zlib
 from importlib import import_module
@@ -338,3 +340,23 @@ def test_lists_of_messages_in_lines():
         load(batch, conversation="r-")
     with pytest.raises(TranscriptError, match='did you mean "r-0"'):
         load(batch, conversation="r.0")
+
+
+def test_an_export_with_a_broken_conversation_keeps_the_others():
+    good = {"uuid": "K", "chat_messages": [{"sender": "human", "text": "hi"}]}
+    data = packed(
+        [good, None, good | {"uuid": "L"}, {"uuid": "M"}, good | {"uuid": "N", "chat_messages": []}]
+    )
+    assert [c.id for c in conversations(data)] == ["K", "L", "N"]
+    transcript = load(data, conversation="L")
+    assert (said(transcript), kinds(transcript)) == (["hi"], {"unknown-row": 1})
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_is_read_once(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(log(SESSION_ROW),))
+    writer.start()
+    assert said(load(pipe)) == ["hi"]
+    writer.join()

@@ -56,7 +56,7 @@ def print_json(value: dict[str, Any]) -> None:
 
 def save(path: Path, data: bytes) -> None:
     """Write a file whole or not at all, in place of one that is there."""
-    from snapshot.folder import store
+    from snapshot.files import store
 
     if path.is_dir():
         raise SnapshotError(f"{path}: is a folder; name a file")

@@ -19,7 +19,7 @@ from snapshot.commands._console import (
     save,
     say,
 )
-from snapshot.commands._session_tree import conversation, counted, opened, where, which
+from snapshot.commands._session_tree import conversation, counted, note_reader, opened, where, which
 from snapshot.errors import SessionDamaged, SnapshotError
 
 if TYPE_CHECKING:
@@ -170,7 +170,9 @@ def _export(arguments: argparse.Namespace) -> int:
             data, count = write_pi(history), sum(node.kind == "message" for node in history.rows.nodes())
         else:
             if arguments.sent:
-                transcript = history.project(arguments.branch, at=arguments.at).transcript
+                projection = history.project(arguments.branch, at=arguments.at)
+                note_reader(projection)
+                transcript = projection.transcript
             else:
                 messages = tuple(message for _, message in history.path(arguments.branch, at=arguments.at))
                 transcript = Transcript(messages, history.format, history.branch(arguments.branch).model)
@@ -213,7 +215,7 @@ def _check(arguments: argparse.Namespace) -> int:
     elif not found:
         print(f"{path}: sound, {counted(histories, 'history')}")
     else:
-        _list([f"{name} {item.where}: {item.kind}: {item.note}".lstrip() for name, item in found])
+        _list([f"{name} {item.where}".strip() + f": {item.kind}: {item.note}" for name, item in found])
         faults = counted(len(found), "fault")
         say(f"snapshot: {path}: {faults}; `snapshot session salvage` writes a repaired copy")
     return FAILED if found else DONE
@@ -232,7 +234,7 @@ def _damage_of(path: Path) -> tuple[list[tuple[str, Oddity]], int]:
             found = store.check()
         return [(name, item) for name, items in found for item in items], len(found) - 1
     except SessionDamaged as error:
-        return [("", Oddity("file", str(path), str(error)))], 0
+        return [("", Oddity("damaged", "file", str(error)))], 0
 
 
 def _add_salvage(parser: argparse.ArgumentParser) -> None:

@@ -13,9 +13,9 @@ from snapshot.errors import CannotFit, SummarizerRequired
 
 if TYPE_CHECKING:
     from snapshot.messages import Message
-    from snapshot.session import History, Store
+    from snapshot.session import History, Projection, Store
 
-__all__ = ["COMMANDS", "conversation", "counted", "opened", "where", "which"]
+__all__ = ["COMMANDS", "conversation", "counted", "note_reader", "opened", "where", "which"]
 
 
 @contextmanager
@@ -25,9 +25,9 @@ def opened(arguments: argparse.Namespace, *, write: bool) -> Iterator[tuple[Stor
 
     with Store(arguments.store, write=write) as store:
         history = store.history(*conversation(arguments.conversation))
+        yield store, history
         if history.damage:
             say(f"snapshot: {arguments.conversation} is read-only: {history.read_only}")
-        yield store, history
 
 
 def conversation(name: str) -> tuple[str, str]:
@@ -102,11 +102,10 @@ def _show(arguments: argparse.Namespace) -> int:
         elif arguments.sent:
             projection = history.project(arguments.branch, at=arguments.at)
             found = (*(("", message) for message in projection.lead), *projection.kept)
+            note_reader(projection)
         else:
             found = history.path(arguments.branch, at=arguments.at)
         damage = [asdict(item) for item in history.damage]
-        if history.damage and not arguments.json:
-            say(f"snapshot: {arguments.conversation} is read-only: {history.read_only}")
     if arguments.json:
         messages = [{"node": node or None, **to_json(message)} for node, message in found]
         print_json({"schema": "snapshot-pages/messages/1", "messages": messages, "damage": damage})
@@ -116,6 +115,13 @@ def _show(arguments: argparse.Namespace) -> int:
         for node, message in found:
             print(f"{node or '-':<12}  {message.role:<9}  {summary(message)}")
     return DONE
+
+
+def note_reader(projection: Projection) -> None:
+    """Say so where the pages that are sent are not for the model that is spoken with."""
+    made_for, model = projection.made_for, projection.model
+    if made_for and made_for != model:
+        say(f"note: the pages are for {made_for}, the branch is with {model or 'no model'}: compact with -m")
 
 
 def _held(history: History, node_id: str) -> Message:
@@ -137,7 +143,7 @@ def _whole(message: Message) -> str:
     from snapshot.source import source_of
 
     text = source_of(Transcript((message,), ""), reasoning=True).text
-    return "".join(char if char.isprintable() or char in "\n\t" else "·" for char in text)
+    return "".join(char if char.isprintable() or char in "\n\t" else "·" for char in text.rstrip())
 
 
 # --- tree

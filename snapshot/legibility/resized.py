@@ -88,13 +88,14 @@ def read_resized(
             distances[at] += (rowwise @ columnwise.T).reshape(-1)
         least, places = _two_least(distances)
         best, among = _two_least(np.concatenate((best, least)))
-        names = np.take_along_axis(np.concatenate((names, start + places)), among, 0)
+        places = np.minimum(start + places, count - 1)
+        names = np.take_along_axis(np.concatenate((names, places)), among, 0)
     pixels = max(1.0, height * width * seen[0] * seen[1] / (page.shape[0] * page.shape[1]))
     margin = np.sqrt(np.maximum(0, best[1] - best[0]) / pixels)
     return Nearest(names[0].reshape(grid), names[1].reshape(grid), margin.reshape(grid))
 
 
-def _two_least(values: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+def _two_least(values: NDArray[np.floating]) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
     """The two least values of each column, and their rows; of equal ones the first. Overwrites `values`."""
     if len(values) == 1:
         values = np.concatenate((values, np.full_like(values, np.inf)))

@@ -107,10 +107,10 @@ class Survey:
         for score in found:
             self.kinds[score.kind] += score
         self.lost |= lost
-        mistaken = (names[far.first] != truth) & (truth != atlas.pad)
+        mistaken = (names[far.first] != truth) & (truth != atlas.pad) & (truth != atlas.blank)
         mistaken &= atlas.codes[truth] >= 0  # of a wide glyph only the first part is named
         pairs = self._chars(truth[mistaken]), self._chars(names[far.first][mistaken])
-        self.confused.update(zip(*pairs, strict=True))
+        self.confused.update((a, b) for a, b in zip(*pairs, strict=True) if a != b)
         seen = SeenPage(cells, atlas, resampled(cells.grey, size))
         if page in self.kept:
             self.pictures.append(seen)

@@ -88,6 +88,8 @@ class Face:
 def load_face(name: str) -> Face:
     """The face that `fonts/NAME.toml` describes, with those of its fallbacks that are installed.
 
+    A name may be a path without `.toml` too: the files that such a face names are beside it.
+
     Raises:
         FontError: no such face file, an error in it, or its font is not installed.
     """
@@ -97,9 +99,11 @@ def load_face(name: str) -> Face:
         face = _fitted(name, table, cell=cell, levels=levels)
     except (KeyError, TypeError, ValueError) as error:
         raise FontError(f"fonts/{name}.toml: {error!r} is missing or of the wrong type") from error
-    drawn = locate("fonts") / table["drawn"] if "drawn" in table else None
+    folder = (locate("fonts") / name).parent
+    drawn = folder / table["drawn"] if "drawn" in table else None
     fallback, missing = [], []
-    for other in table.get("fallback", ()):
+    for helper in table.get("fallback", ()):
+        other = helper if folder == locate("fonts") else str(folder / helper)
         for member, described in _members(other, _read(other)):
             if _font_file(member, described) is None or (described.get("shaped") and not can_shape()):
                 missing += [(script, described["extra"]) for script in described["scripts"]]

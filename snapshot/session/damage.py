@@ -30,7 +30,9 @@ _NO_LEAF = """
 SELECT b.name FROM branches b LEFT JOIN nodes n ON n.seq = b.leaf AND n.conversation = b.conversation
 WHERE b.conversation = ? AND b.leaf IS NOT NULL AND n.seq IS NULL
 """
-# Not by the index on ids, which would not know of two.
+# While this index is there, no two nodes of a history have one id.
+_UNIQUE = "SELECT count(*) FROM pragma_index_list('nodes') WHERE \"unique\" AND origin = 'u'"
+# Not by that index, which would not know of two.
 _TWICE = "SELECT id FROM nodes NOT INDEXED WHERE conversation = ? GROUP BY id HAVING count(*) > 1"
 
 
@@ -50,14 +52,15 @@ def structure(rows: Rows) -> list[Oddity]:
             found.append(Oddity("wrong-depth", node_id, "its depth is not one more than its parent's"))
     for (name,) in rows.database.run(_NO_LEAF, rows.key):
         found.append(Oddity("missing-leaf", name, "the node that the branch ends with is missing"))
-    for (node_id,) in rows.database.run(_TWICE, rows.key):
-        found.append(Oddity("duplicate-id", node_id, "two nodes have this id"))
+    if not rows.database.value(_UNIQUE):
+        found += _duplicates(rows)
     return found
 
 
 def check(rows: Rows) -> list[Oddity]:
     """Everything that is wrong with a history: structure, contents, calls and results on every branch."""
     found = structure(rows)
+    found += [oddity for oddity in _duplicates(rows) if oddity not in found]
     nodes: dict[int, Node] = {}
     waiting: dict[int, Counter[str]] = {}  # open calls after a node, where there are any
     for node in rows.nodes():
@@ -81,6 +84,11 @@ def check(rows: Rows) -> list[Oddity]:
         if still:
             waiting[node.seq] = still
     return found
+
+
+def _duplicates(rows: Rows) -> list[Oddity]:
+    twice = rows.database.run(_TWICE, rows.key)
+    return [Oddity("duplicate-id", node_id, "two nodes have this id") for (node_id,) in twice]
 
 
 def _columns(node: Node, parent: Node | None, nodes: dict[int, Node]) -> Iterator[str]:

@@ -48,7 +48,7 @@ CREATE TABLE nodes (
   origin TEXT NOT NULL DEFAULT '',
   UNIQUE (conversation, id)
 );
-CREATE INDEX nodes_by_kind ON nodes (conversation, kind, seq);
+CREATE INDEX nodes_in_order ON nodes (conversation, seq, kind);
 CREATE TABLE branches (
   conversation INTEGER NOT NULL REFERENCES conversations,
   name TEXT NOT NULL,

@@ -21,7 +21,7 @@ from snapshot.session.view import View
 if TYPE_CHECKING:
     from snapshot.compaction.options import Options, Trigger
 
-__all__ = ["History", "Plan", "named"]
+__all__ = ["NAME", "History", "Plan", "named"]
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 """Names of conversations, agents and branches: also good as names of files."""

@@ -125,21 +125,25 @@ class Turn:
         self.messages.append(message)
 
     def finish(self) -> Branch:
-        """Write the turn, in one transaction, and the agent's transcript beside the store."""
-        self._over()
+        """Write the turn, in one transaction, and the agent's transcript beside the store.
+
+        Raises:
+            SessionError: it is no whole turn; it goes on.
+        """
+        self._refuse_over()
         branch = self._live.history.append(self.messages)
+        self._live._turn = None
         save_run(self._live.history)
         return branch
 
     def abandon(self) -> None:
         """Forget the turn."""
-        self._over()
+        self._refuse_over()
+        self._live._turn = None
 
-    def _over(self) -> None:
-        with self._live._lock:
-            if self._live._turn is not self:
-                raise SessionError("the turn is over already")
-            self._live._turn = None
+    def _refuse_over(self) -> None:
+        if self._live._turn is not self:
+            raise SessionError("the turn is over already")
 
 
 class Live:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from snapshot.errors import SessionError, TranscriptError
@@ -163,10 +162,9 @@ class _Reader:
             pairing = Pairing(Counter(waiting))
             wrong = [*misplaced(message), *(what for _, what in pairing.take(message))]
             if not wrong:
-                time = given.pop("time")
                 node = self._rows.put_message(
                     parent,
-                    replace(message, time=time),
+                    message,
                     kind="synthesis" if kind == "branch_summary" else "message",
                     **given,
                 )

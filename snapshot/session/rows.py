@@ -10,7 +10,6 @@ import json
 import secrets
 import zlib
 from collections.abc import Iterator
-from dataclasses import astuple
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -130,13 +129,13 @@ class Rows:
         *,
         kind: Kind = "message",
         node_id: str = "",
+        time: str = "",
         origin: str = "",
     ) -> Node:
         """Add a message."""
         body = json.dumps(to_json(message, put=self._put_blob))
-        return self.put(
-            parent, kind, body, role=message.role, node_id=node_id, time=message.time, origin=origin
-        )
+        time = time or message.time
+        return self.put(parent, kind, body, role=message.role, node_id=node_id, time=time, origin=origin)
 
     def put(
         self,
@@ -169,7 +168,8 @@ class Rows:
         )
         self.database.run(
             f"INSERT INTO nodes (conversation, {_NODE}, body, origin) VALUES (?{', ?' * 11})",
-            *(self.key, *astuple(node), body, origin),
+            *(self.key, node.seq, node.id, node.parent, node.depth, node.jump, node.checkpoint),
+            *(node.kind, node.role, node.time, body, origin),
         )
         return node
 

@@ -15,6 +15,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from snapshot.errors import SessionDamaged, SessionError
+from snapshot.files import store
 from snapshot.messages import Message, Oddity
 from snapshot.session.database import private_folder
 from snapshot.session.tree import Label, misplaced, problems
@@ -24,11 +25,11 @@ from snapshot.stored import from_json, to_json
 if TYPE_CHECKING:
     from snapshot.compaction.estimate import Estimator
 
-__all__ = ["FOLDER", "SCHEMA", "Run", "load_run", "run_of", "save_run"]
+__all__ = ["SCHEMA", "SUFFIX", "Run", "load_run", "run_of", "save_run"]
 
 SCHEMA = "snapshot-pages/run/1"
-FOLDER = "transcripts"
-"""Folder beside the store: `transcripts/CONVERSATION/AGENT.json`."""
+SUFFIX = ".transcripts"
+"""Of the folder beside the store: `sessions.transcripts/CONVERSATION/AGENT.json`."""
 
 _OPEN = ', "messages": ['
 # Without a checkpoint, the newest messages are written: what a turn costs must not grow with the history.
@@ -129,9 +130,7 @@ def run_of(view: View) -> Run:
 
 def save_run(view: View) -> Path:
     """Write the transcript of a history beside its store, by atomic replacement; the file."""
-    from snapshot.folder import store
-
-    folder = view.rows.database.path.parent / FOLDER / view.name
+    folder = view.rows.database.path.with_suffix(SUFFIX) / view.name
     try:
         private_folder(folder)
         store(folder, f"{view.agent}.json", run_of(view).to_json().encode("ascii"), replace=True)

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 from snapshot.errors import ArchiveError, SessionDamaged, SessionError, SnapshotError
 from snapshot.messages import Message, Oddity, Text, ToolResult
 from snapshot.session.checkpoint import Checkpoint
 from snapshot.session.database import Database, private_folder
+from snapshot.session.history import NAME
 from snapshot.session.rows import Rows
 from snapshot.session.store import Store
 from snapshot.session.tree import ROLES, Node, Pairing, misplaced, on_path
@@ -30,11 +34,21 @@ from snapshot.stored import from_json
 __all__ = ["salvage"]
 
 _NO_RESULT = "(no result was recorded for this call)"
-_COLUMNS = {
-    "conversations": ("key", "name", "agent", "format", "branch"),
-    "nodes": ("seq", "conversation", "id", "parent", "kind", "role", "time", "body", "origin"),
-    "branches": ("conversation", "name", "leaf", "model"),
-    "labels": ("conversation", "name", "node", "note"),
+_TABLES: dict[str, dict[str, type | UnionType]] = {
+    "conversations": {"key": int, "name": str, "agent": str, "format": str, "branch": str},
+    "nodes": {
+        "seq": int,
+        "conversation": int,
+        "id": str,
+        "parent": int | None,
+        "kind": str,
+        "role": str,
+        "time": str,
+        "body": str,
+        "origin": str,
+    },
+    "branches": {"conversation": int, "name": str, "leaf": int | None, "model": str},
+    "labels": {"conversation": int, "name": str, "node": int, "note": str},
 }
 
 
@@ -47,26 +61,43 @@ def salvage(source: Path, target: Path) -> list[Oddity]:
     if target.exists():
         raise SessionError(f"{target}: is there already; name a new file")
     private_folder(target.absolute().parent)
-    old = Database(source, write=False)
-    try:
-        handle, name = tempfile.mkstemp(prefix=".", suffix=".part", dir=target.absolute().parent)
-        os.close(handle)
-        part = Path(name)
-        try:
-            found: list[Oddity] = []
-            with Store(part, create=True) as store, store.database.writing():
-                _copy(old, store, found)
-            part.replace(target)
-        finally:
-            for leftover in part.parent.glob(f"{part.name}*"):
-                leftover.unlink()
-    finally:
-        old.close()
+    found: list[Oddity] = []
+    with tempfile.TemporaryDirectory(prefix=".", suffix=".part", dir=target.absolute().parent) as folder:
+        part = Path(folder) / "new"
+        with (
+            closing(Database(_whole(source, Path(folder), found), write=False)) as old,
+            Store(part, create=True) as store,
+            store.database.writing(),
+        ):
+            _copy(old, store, found)
+        part.replace(target)
     return found
 
 
+def _whole(source: Path, folder: Path, found: list[Oddity]) -> Path:
+    """The file itself, or where it was cut off, a copy that is as long as it says, without which SQLite
+    opens nothing."""
+    try:
+        with source.open("rb") as file:
+            head = file.read(100)
+            size = file.seek(0, os.SEEK_END)
+    except OSError:
+        return source
+    page = int.from_bytes(head[16:18], "big")
+    whole = (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
+    if not head.startswith(b"SQLite format 3") or size >= whole:
+        return source
+    found.append(Oddity("truncated", str(source), f"{whole - size:,} bytes are missing at its end"))
+    copy = folder / "old"
+    for suffix in ("", "-wal"):
+        if source.with_name(source.name + suffix).exists():
+            shutil.copyfile(source.with_name(source.name + suffix), f"{copy}{suffix}")
+    os.truncate(copy, whole)
+    return copy
+
+
 def _copy(old: Database, store: Store, found: list[Oddity]) -> None:
-    tables = {table: list(_rows_of(old, table, found)) for table in _COLUMNS}
+    tables = {table: list(_rows_of(old, table, found)) for table in _TABLES}
     blobs = dict(_blobs(old, found))
     known = {row["key"] for row in tables["conversations"]}
     for key in sorted({row["conversation"] for row in tables["nodes"]} - known):
@@ -127,22 +158,19 @@ class _Copy:
 
     def pointers(self, current: str, branches: list[dict[str, Any]], labels: list[dict[str, Any]]) -> None:
         """Copy branches and labels; a branch whose end is gone takes the newest node."""
-        newest = self.made[-1] if self.made else None
         named = {row["name"] for row in branches}
         if current not in named:
             self.found.append(Oddity("missing-branch", self.name, f"branch {current} is gone; made anew"))
-            branches = [*branches, {"name": current, "leaf": None if newest is None else -1, "model": ""}]
-        ends: set[int] = set()
-        for row in branches:
-            leaf = self.new.get(row["leaf"]) if row["leaf"] is not None else None
-            if leaf is None and row["leaf"] is not None:
-                self._say(
-                    "missing-leaf", row | {"id": row["name"]}, "its end is gone; it has the newest node"
-                )
-                leaf = newest
-            self.rows.put_branch(row["name"], leaf, model=row["model"])
-            ends |= {leaf.seq} if leaf else set()
+            branches = [*branches, {"name": current, "leaf": -1 if self.made else None, "model": ""}]
+        leaves = {row["name"]: self.new.get(row["leaf"]) for row in branches}
+        ends = {leaf.seq for leaf in leaves.values() if leaf}
         loose = [node for node in self.made if node.seq not in self.parents and node.seq not in ends]
+        for row in branches:
+            leaf = leaves[row["name"]]
+            if leaf is None and row["leaf"] is not None:
+                self._say("missing-leaf", row | {"id": row["name"]}, "its end is gone; it has another")
+                leaf = loose.pop() if loose else next(reversed(self.made), None)
+            self.rows.put_branch(row["name"], leaf, model=row["model"])
         for number, node in enumerate(loose if self.cut else (), 1):
             self.rows.put_branch(f"recovered-{number}", node, model="")
         for row in labels:
@@ -206,9 +234,7 @@ class _Copy:
             if not kept:
                 return None
             message = replace(message, parts=tuple(kept), raw=())
-        made = self.rows.put_message(
-            parent, replace(message, time=message.time or row["time"]), kind=row["kind"], **given
-        )
+        made = self.rows.put_message(parent, message, kind=row["kind"], time=row["time"], **given)
         if pairing.open:
             self.waiting[made.seq] = pairing.open
         return self._follows(parent, made)
@@ -256,11 +282,14 @@ class _Copy:
 
 def _rows_of(old: Database, table: str, found: list[Oddity]) -> Iterator[dict[str, Any]]:
     """The rows of a table that can be read and make sense."""
-    names = _COLUMNS[table]
-    for row in _read(old, table, ", ".join(names), found):
-        value = dict(zip(names, row, strict=True))
-        if table == "conversations" or isinstance(value["conversation"], int):
+    types = _TABLES[table]
+    for row in _read(old, table, ", ".join(types), found):
+        value = dict(zip(types, row, strict=True))
+        named_well = table != "conversations" or all(NAME.fullmatch(str(name)) for name in row[1:3])
+        if all(isinstance(item, kind) for item, kind in zip(row, types.values(), strict=True)) and named_well:
             yield value
+        else:
+            found.append(Oddity("garbage", table, f"row {row[0]!r} makes no sense; left out"))
 
 
 def _blobs(old: Database, found: list[Oddity]) -> Iterator[tuple[str, bytes]]:
@@ -279,17 +308,21 @@ def _read(old: Database, table: str, columns: str, found: list[Oddity]) -> list[
         return []
     rows: list[Any] = []
     key = "seq" if table == "nodes" else "key"
-    beyond = 0
-    number = 0
-    while beyond < 1000:  # the highest number may be on a page that is gone
-        number += 1
-        try:
-            row = old.run(f"SELECT {columns} FROM {table} WHERE {key} = ?", number)
-        except SessionDamaged:
-            continue
-        finally:
-            beyond += 1
-        if row:
-            rows += row
-            beyond = 0
+    for number in range(1, _highest(old, table, key) + 1):
+        with suppress(SessionDamaged):
+            rows += old.run(f"SELECT {columns} FROM {table} WHERE {key} = ?", number)
     return rows
+
+
+def _highest(old: Database, table: str, key: str) -> int:
+    """The highest number in a table, from whatever knows one."""
+    highest = 0
+    for statement in (
+        f"SELECT max({key}) FROM {table}",
+        "SELECT max(leaf) FROM branches",
+        "SELECT max(seq) FROM nodes INDEXED BY nodes_in_order",
+        "SELECT max(conversation) FROM branches",
+    ):
+        with suppress(SessionDamaged):
+            highest = max(highest, old.value(statement) or 0)
+    return highest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from snapshot.errors import SessionDamaged, SessionError
@@ -61,8 +62,12 @@ class View:
 
     def __init__(self, rows: Rows, name: str, agent: str, format: str) -> None:  # noqa: A002
         self.rows, self.name, self.agent, self.format = rows, name, agent, format
-        with rows.database.reading():
-            self.damage: list[Oddity] = structure(rows)
+        self.damage: list[Oddity] = []
+        try:
+            with rows.database.reading():
+                self.damage += structure(rows)
+        except SessionDamaged as error:
+            self._found("damaged", "file", str(error))
 
     # --- looking
 
@@ -96,7 +101,7 @@ class View:
         """Every message from the root to a branch's leaf (or to the node `at`), each with its node's id."""
         with self.rows.database.reading():
             leaf = self._leaf(branch, at)
-            return self._messages(self.rows.walk(leaf)) if leaf else ()
+            return self._messages(self._walk(leaf)) if leaf else ()
 
     def project(self, branch: str = "", *, at: str = "", most: int = 0) -> Projection:
         """What is sent of a branch, or of the path to the node `at`.
@@ -124,7 +129,7 @@ class View:
                     self._found("checkpoint", leaf.id, f"its checkpoint cannot be read: {error}")
             if most and leaf.depth - start >= most:
                 start, lead = self._clean_below(leaf, leaf.depth - most + 1), ()
-            kept = self._messages(self.rows.walk(leaf, start))
+            kept = self._messages(self._walk(leaf, start))
         if node is None or not lead:
             return Projection(model, self.format, kept=kept)
         return Projection(model, self.format, lead, kept, node.id, made_for)
@@ -138,6 +143,20 @@ class View:
 
     def _leaf(self, branch: str, at: str) -> Node | None:
         return self.rows.find(at) if at else self.rows.branch(branch or self.current)[1]
+
+    def _walk(self, leaf: Node, depth: int = 0) -> list[Node]:
+        """The path to a leaf from `depth` on; where the file is damaged, what of it can still be read."""
+        try:
+            return self.rows.walk(leaf, depth)
+        except SessionDamaged as error:
+            self._found("damaged", "file", str(error))
+        found: list[Node] = []
+        with suppress(SessionDamaged):
+            for node in self.rows.ascend(leaf):
+                found.append(node)
+                if node.depth <= depth:
+                    break
+        return found[::-1]
 
     def _messages(self, nodes: Sequence[Node]) -> tuple[tuple[str, Message], ...]:
         """The messages of nodes that follow each other; damage is noted, and left out."""

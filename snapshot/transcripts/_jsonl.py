@@ -20,7 +20,7 @@ _ROWS_OF_A_LOG = 1 / 3  # of its lines; others may be torn
 _SAMPLE_LINES = 60  # some of them may be torn
 _RECORD_START = re.compile(r'\{\s*"')
 # Every whole record of a coding agent's log has one of these at its top; the objects inside have not.
-_RECORD_KEYS = frozenset({"uuid", "parentUuid", "sessionId", "session_id"})
+_RECORD_KEYS = frozenset({"parentId", "parentUuid", "payload", "sessionId", "session_id", "uuid"})
 
 
 def rows(source: Source) -> Iterator[tuple[str, JsonObject]]:
