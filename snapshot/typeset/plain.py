@@ -1,8 +1,8 @@
 """Plain text set by a compiled kernel, many times quicker than array by array.
 
-Plain is what needs no look at its neighbours but for runs of blanks: no control characters, no grapheme clusters
-of several characters, no letters that join, no emoji that have names. The general way (`snapshot.typeset.grid`)
-sets the rest, and the two give the same cells.
+Plain is what needs no look at its neighbours but for runs of blanks: no control characters, no grapheme
+clusters of several characters, no letters that join, no emoji that have names. The general way
+(`snapshot.typeset.grid`) sets the rest, and the two give the same cells.
 """
 
 from __future__ import annotations
