@@ -21,7 +21,7 @@ from snapshot.pages import Setting
 from snapshot.raster import face as face_module
 from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.face import load_face
-from snapshot.source import Source
+from snapshot.source import Source, slice_of
 from snapshot.typeset.fold import fold
 from snapshot.typeset.joining import AFTER, BEFORE, joining_type
 from snapshot.typeset.needed import needed
@@ -308,3 +308,17 @@ def test_damaged_lists_are_one_line(tmp_path: Path, key, value):
     manifest["layout"][key] = value
     with pytest.raises(PageError, match="damaged"):
         folder.open_pages(tmp_path / "pages", manifest)
+
+
+WORDS = st.sampled_from(
+    [word for text in SAMPLES.values() for word in text.split()] + ["a ", "\n", "🚀", "漢", "e\u0301"]
+)
+
+
+@given(st.lists(WORDS, min_size=20, max_size=80).map(" ".join))
+def test_a_slice_from_a_page_on_has_the_same_pages(text):
+    """Compaction measures a whole and renders slices of it."""
+    setting, source = Setting(small(24, 2)), Source(text)
+    pages = list(setting.pages(source))
+    sliced = list(setting.pages(slice_of(source, pages[1].start, len(text)))) if len(pages) > 1 else []
+    assert [page.chars for page in sliced] == [page.chars for page in pages[1:]]
