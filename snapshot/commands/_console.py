@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snapshot.errors import SnapshotError, TranscriptError
@@ -24,6 +25,7 @@ __all__ = [
     "positive",
     "print_json",
     "reading_options",
+    "save",
     "say",
 ]
 
@@ -48,6 +50,18 @@ def say(line: str) -> None:
 def print_json(value: dict[str, Any]) -> None:
     """One object on standard output; in ASCII, which is valid in any encoding."""
     print(json.dumps(value, indent=1))
+
+
+def save(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all, in place of one that is there."""
+    from snapshot.folder import store
+
+    if path.is_dir():
+        raise SnapshotError(f"{path}: is a folder; name a file")
+    try:
+        store(path.parent, path.name, data, replace=True)
+    except OSError as error:
+        raise SnapshotError(f"{path}: cannot be written ({error.strerror})") from error
 
 
 def positive(text: str) -> int:

@@ -17,6 +17,7 @@ from snapshot.commands._console import (
     positive,
     print_json,
     reading_options,
+    save,
     say,
 )
 from snapshot.errors import CannotFit, SnapshotError, SummarizerRequired
@@ -176,21 +177,10 @@ def _write(arguments: argparse.Namespace, compaction: Compaction, api: str) -> s
     body = json.dumps(compaction.request(api), indent=1) + "\n"
     # The archive first: a request without it could not be undone.
     if compaction.archive is not None:
-        _replace(archive_path, compaction.archive.to_json() + "\n")
-    _replace(output, body)
+        save(archive_path, (compaction.archive.to_json() + "\n").encode("utf-8"))
+    save(output, body.encode("utf-8"))
     return str(output)
 
 
 def _stem(session: str) -> str:
     return "snapshot" if session == "-" else Path(session).name.split(".")[0]
-
-
-def _replace(path: Path, text: str) -> None:
-    from snapshot.folder import store
-
-    if path.is_dir():
-        raise SnapshotError(f"{path}: is a folder; name a file")
-    try:
-        store(path.parent, path.name, text.encode("utf-8"), replace=True)
-    except OSError as error:
-        raise SnapshotError(f"{path}: cannot be written ({error.strerror})") from error

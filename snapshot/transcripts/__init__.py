@@ -2,6 +2,7 @@
 
 A format is one module: `NAME`, `detect(sample)`, `read(source)` or `threads(source)`, and one line in
 `FORMATS`.
+Its writer is a module of the same name in `writers`, found by `dump`.
 """
 
 from __future__ import annotations
@@ -13,13 +14,25 @@ from typing import Protocol, cast
 
 from snapshot.errors import TranscriptError
 from snapshot.messages import Transcript
+from snapshot.transcripts._dump import Dumped, Loss, dump
 from snapshot.transcripts._found import Conversation, Detection, Thread, choose, one_thread
 from snapshot.transcripts._json import plain
 from snapshot.transcripts._jsonl import sample
 from snapshot.transcripts._source import Sample, Source
 from snapshot.transcripts._unpack import binary_kind
 
-__all__ = ["FORMATS", "Conversation", "Detection", "conversations", "detect", "from_messages", "load"]
+__all__ = [
+    "FORMATS",
+    "Conversation",
+    "Detection",
+    "Dumped",
+    "Loss",
+    "conversations",
+    "detect",
+    "dump",
+    "from_messages",
+    "load",
+]
 
 # Names of the formats, each with its module of the same name. Of two that are equally sure, the
 # first one reads.

@@ -1,0 +1,114 @@
+"""`snapshot convert`: a transcript in another format, with a list of what that format cannot hold."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snapshot.commands._console import (
+    DONE,
+    Commands,
+    load,
+    note_oddities,
+    print_json,
+    reading_options,
+    save,
+    say,
+)
+from snapshot.errors import SnapshotError
+
+if TYPE_CHECKING:
+    from snapshot.transcripts import Dumped
+
+__all__ = ["add"]
+
+_PLACES = 4  # messages that a line names
+
+
+def add(commands: Commands) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser(
+        "convert",
+        help="a transcript in another format",
+        description="Writes a transcript in another format, and says what that format cannot hold. Nothing "
+        "is repaired: `compact` makes requests that a provider accepts.",
+        epilog="examples: snapshot convert session.jsonl --to openai-chat -o chat.json; "
+        "snapshot convert - --to text < chat.json",
+    )
+    parser.add_argument("session", metavar="IN", help="a transcript; - is standard input")
+    parser.add_argument("--to", metavar="FORMAT", required=True, help="the format to write: " + _listed())
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", type=Path, help="file to write; .gz and .zst are compressed (stdout)"
+    )
+    reading_options(parser)
+    parser.add_argument("--json", action="store_true", help="the account as one JSON object; needs -o")
+    parser.set_defaults(run=_run)
+
+
+def _listed() -> str:
+    from snapshot.transcripts import FORMATS
+
+    return ", ".join(FORMATS)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from snapshot.transcripts import dump
+
+    output: Path | None = arguments.output
+    if arguments.json and output is None:
+        raise SnapshotError("--json needs -o OUT: standard output would hold the transcript as well")
+    transcript = load(arguments.session, arguments.format, arguments)
+    dumped = dump(transcript, arguments.to)
+    if output is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(dumped.data)
+    else:
+        save(output, _packed(dumped.data, output))
+    note_oddities(transcript)
+    if arguments.json:
+        losses = [
+            {"kind": loss.kind, "message": loss.where or None, "what": loss.what} for loss in dumped.losses
+        ]
+        counts = {"messages": len(transcript.messages), "bytes": len(dumped.data)}
+        print_json(
+            {"file": str(output), "from": transcript.format, "to": arguments.to, **counts, "losses": losses}
+        )
+        return DONE
+    tell = say if output is None else print
+    if output is not None:
+        print(f"{output}: {len(transcript.messages):,} messages, from {transcript.format} to {arguments.to}")
+    for line in _account(dumped, arguments.to):
+        tell(line)
+    return DONE
+
+
+def _account(dumped: Dumped, target: str) -> list[str]:
+    """The losses, a line for each sort, the most frequent first."""
+    if not dumped.losses:
+        return []
+    lines = [f"what {target} cannot hold:"]
+    for loss, count in sorted(dumped.grouped(), key=lambda pair: -pair[1]):
+        same = (other.where for other in dumped.losses if (other.kind, other.what) == (loss.kind, loss.what))
+        numbers = [str(number) for number in dict.fromkeys(same) if number]
+        places = ", ".join(numbers[:_PLACES]) + (", …" if len(numbers) > _PLACES else "")
+        where = f" (message{'s' * (len(numbers) > 1)} {places})" if numbers else ""
+        lines.append(f"{count:7,}  {loss.what}{where}")
+    return lines
+
+
+def _packed(data: bytes, output: Path) -> bytes:
+    if output.suffix == ".gz":
+        return gzip.compress(data, mtime=0)
+    if output.suffix == ".zst":
+        from snapshot.transcripts._unpack import _zstd
+
+        zstd = _zstd()
+        if zstd is None:
+            raise SnapshotError(
+                f"{output}: this Python cannot write .zst: pip install 'snapshot-pages[zstd]', or name a .gz"
+            )
+        return zstd.compress(data)
+    return data

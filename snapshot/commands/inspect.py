@@ -1,0 +1,238 @@
+"""`snapshot inspect`: what is in a file, before anything is done with it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from snapshot.commands._console import DONE, Commands, print_json
+from snapshot.errors import LayoutError, SnapshotError, TranscriptError
+
+if TYPE_CHECKING:
+    from snapshot.inspection import Images, Inspection
+    from snapshot.transcripts import Conversation, Detection
+
+__all__ = ["add"]
+
+_WIDTH = 96
+_LABEL = 15
+_LISTED = 12  # conversations, tools and sorts of parts that a table shows
+
+
+def add(commands: Commands) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser(
+        "inspect",
+        help="what is in a transcript file",
+        description="Says what is in a file: its format and why, the conversations in it, who speaks, what "
+        "the tools brought, what takes the tokens, what each rung of compaction would free, what is odd.",
+        epilog="examples: snapshot inspect session.jsonl; "
+        "snapshot inspect export.json --conversation 6f2e --json",
+    )
+    parser.add_argument("file", metavar="FILE", help="a transcript; - is standard input")
+    parser.add_argument("-m", "--model", help="model whose tokens are counted (default: the transcript's)")
+    parser.add_argument("--format", metavar="NAME", help="insist on a transcript format")
+    parser.add_argument("--conversation", metavar="ID", help="the one to look at, where there are several")
+    parser.add_argument(
+        "--as-sent", action="store_true", help="start at the last compaction, as the model does"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from snapshot import transcripts
+    from snapshot.inspection import inspect
+
+    source = _source(arguments.file)
+    try:
+        detections = transcripts.detect(source)
+        # A document that is cut is looked at as far as it goes: that it is cut is one of its oddities.
+        found = transcripts.conversations(source, format=arguments.format, salvage=True)
+        size = len(source) if isinstance(source, bytes) else Path(source).stat().st_size
+        looked = _Looked(arguments.file, size, arguments.format, detections, found)
+        if arguments.conversation is None and looked.main is None:
+            transcript = inspection = None
+        else:
+            transcript = transcripts.load(
+                source,
+                format=arguments.format,
+                conversation=arguments.conversation,
+                as_sent=arguments.as_sent,
+                salvage=True,
+            )
+            inspection = inspect(transcript, model=arguments.model or _known(transcript.model))
+    except TranscriptError as error:
+        if not isinstance(source, bytes):
+            raise
+        raise TranscriptError(error.what, path="standard input", line=error.line, byte=error.byte) from error
+    if arguments.json:
+        described = None if inspection is None else inspection.as_json()
+        print_json({**looked.as_json(), "inspection": described})
+    else:
+        chosen = arguments.conversation or looked.main
+        lines = [*_head(looked, chosen), *(_lines(inspection) if inspection is not None else ())]
+        print("\n".join(_printable(line) for line in lines))
+    return DONE
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """What is known of a file before one of its conversations is read."""
+
+    file: str
+    size: int
+    insisted: str | None
+    detections: tuple[Detection, ...]
+    conversations: tuple[Conversation, ...]
+
+    @property
+    def main(self) -> str | None:
+        """The conversation that is meant where nobody chooses; None if there is no such one."""
+        meant = [one.id for one in self.conversations if one.main or len(self.conversations) == 1]
+        return meant[0] if len(meant) == 1 else None
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "schema": "snapshot-pages/inspection/1",
+            "file": self.file,
+            "bytes": self.size,
+            "format": self.insisted or self.detections[0].format,
+            "detections": [asdict(one) for one in self.detections],
+            "conversations": [asdict(one) for one in self.conversations],
+        }
+
+
+def _source(file: str) -> str | bytes:
+    if file != "-":
+        return file
+    if sys.stdin is None or sys.stdin.isatty():
+        raise SnapshotError("standard input is a terminal: name a file, or send one with `< FILE`")
+    return sys.stdin.buffer.read()
+
+
+def _known(model: str) -> str:
+    """The model, if anything is known of it, else the one that stands for all."""
+    from snapshot.commands.render import DEFAULT_MODEL
+    from snapshot.layout import reader_for
+
+    try:
+        reader_for(model)
+    except LayoutError:
+        return DEFAULT_MODEL
+    return model
+
+
+def _printable(line: str) -> str:
+    """The line without what a terminal would obey, in an encoding that standard output has."""
+    shown = "".join(character if character.isprintable() else repr(character)[1:-1] for character in line)
+    encoding = sys.stdout.encoding or "utf-8"
+    return shown.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _labelled(label: str, text: str) -> list[str]:
+    """A label and its text, on as many lines as it takes."""
+    width = max(_LABEL, len(label))
+    lines = wrap(text, _WIDTH - width, break_on_hyphens=False) or [""]
+    return [f"{label if n == 0 else '':<{width}}{line}" for n, line in enumerate(lines)]
+
+
+def _head(looked: _Looked, chosen: str | None) -> list[str]:
+    first, *others = looked.detections
+    lines = _labelled("file", f"{looked.file}, {looked.size:,} bytes")
+    told = f"{first.format}, confidence {first.confidence:.2f}: {first.reason}"
+    if looked.insisted and looked.insisted != first.format:
+        told = f"{looked.insisted}, insisted on; by its content {told}"
+    lines += _labelled("format", told)
+    rivals = [f"{one.format} {one.confidence:.2f}" for one in others if one.format != "text"]
+    if rivals:
+        lines += _labelled("", f"could be as well: {', '.join(rivals)}")
+    found = looked.conversations
+    if len(found) == 1:
+        return lines + (_labelled("title", found[0].title) if found[0].title else [])
+    lines += _labelled(
+        "conversations", f"{len(found):,}; {'the one below is marked' if chosen else 'none is the main one'}"
+    )
+    width = min(max((len(one.id) for one in found[:_LISTED]), default=0), 40)
+    for one in found[:_LISTED]:
+        mark = "*" if chosen and one.id.startswith(chosen) else " "
+        lines.append(
+            _cut(f"{mark} {one.id:<{width}} {one.messages:>6,} messages  {one.time[:16]:<16}  {one.title}")
+        )
+    lines += _more(len(found), "conversations")
+    if chosen is None:
+        lines += ["", "Choose one: snapshot inspect FILE --conversation ID (the start of an id is enough)"]
+    return lines
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
+
+
+def _more(count: int, what: str) -> list[str]:
+    return [f"  and {count - _LISTED:,} more {what}; --json lists them"] if count > _LISTED else []
+
+
+def _lines(found: Inspection) -> list[str]:
+    roles = ", ".join(f"{count:,} {role}" for role, count in found.roles.items())
+    turns = f"{found.turns:,} turn{'s' * (found.turns != 1)} of the user"
+    lines = _labelled("messages", f"{found.messages:,}{f' ({roles})' if roles else ''}; {turns}")
+    lines += _labelled("model", found.said_by or "the file does not say")
+    lines += _labelled("tokens", f"{found.tokens:,} for {found.model}, estimated")
+    if not found.basis.startswith("estimated: no usage"):
+        lines += _labelled("window", f"{found.occupancy:,} tokens in it, {found.basis}")
+    lines += _labelled("images", _images(found.images))
+    if found.aside:
+        rows = ", ".join(f"{count:,} {kind}" for kind, count in found.aside.items())
+        lines += _labelled("beside it", f"rows that are no messages: {rows}")
+    return [*lines, *_shares(found), *_tools(found), *_rungs(found), *_oddities(found)]
+
+
+def _images(images: Images) -> str:
+    if not images.count:
+        return "none"
+    sizes = [f"{count:,} of {width}×{height}" for (width, height), count in images.sizes]
+    if images.unknown:
+        sizes.append(f"{images.unknown:,} of unknown size")
+    return f"{images.count:,}, {images.bytes:,} bytes: {', '.join(sizes)}"
+
+
+def _shares(found: Inspection) -> list[str]:
+    lines = ["", f"{'what takes the tokens':<40}{'count':>9}{'characters':>14}{'tokens':>12}{'share':>8}"]
+    shares = [*found.shares[: _LISTED - 1], found.shares[-1]] if len(found.shares) > _LISTED else found.shares
+    for share in shares:
+        of_all = share.tokens / found.tokens if found.tokens else 0
+        chars = f"{share.chars:,}" if share.chars else "-"
+        lines.append(f"{share.name[:39]:<40}{share.count:>9,}{chars:>14}{share.tokens:>12,}{of_all:>8.0%}")
+    return lines + _more(len(found.shares), "sorts")
+
+
+def _tools(found: Inspection) -> list[str]:
+    if not found.tools:
+        return []
+    lines = ["", f"{'tool':<40}{'calls':>9}{'failed':>8}{'asked':>12}{'brought':>12}{'share':>8}"]
+    for tool in found.tools[:_LISTED]:
+        of_all = (tool.asked + tool.brought) / found.tokens if found.tokens else 0
+        figures = f"{tool.calls:>9,}{tool.failed:>8,}{tool.asked:>12,}{tool.brought:>12,}{of_all:>8.0%}"
+        lines.append(f"{tool.name[:39]:<40}{figures}")
+    return lines + _more(len(found.tools), "tools")
+
+
+def _rungs(found: Inspection) -> list[str]:
+    lines = ["", "what each rung alone would free, if the request had to come down to half its tokens"]
+    for freed in found.rungs:
+        lines += _labelled(f"{freed.rung:<10}", f"{freed.tokens:>9,}  {freed.note}")
+    return lines
+
+
+def _oddities(found: Inspection) -> list[str]:
+    if not found.oddities:
+        return ["", *_labelled("oddities", "none")]
+    lines = ["", f"oddities ({len(found.oddities):,})"]
+    for oddity in found.oddities:
+        lines += _labelled(f"{oddity.kind:<16}", f"{oddity.where}: {oddity.note}")
+    return lines

@@ -1,0 +1,127 @@
+"""`snapshot inspect`: what it says is so, and a person can read it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+
+from snapshot.compaction.estimate import Estimator
+from snapshot.inspection import inspect
+from snapshot.layout import reader_for
+from snapshot.messages import Image, Message, Text, ToolCall, ToolResult, Transcript
+from snapshot.transcripts import dump, load
+from tests.conftest import HERE, case
+from tests.conversations import long_conversation, png
+from tests.test_cli import EXAMPLE, run
+from tests.transcript_strategies import transcripts
+
+MODEL = "claude-opus-4-8"
+
+
+@settings(max_examples=30)
+@given(transcript=transcripts)
+def test_the_shares_are_the_whole(transcript):
+    found = inspect(transcript, model=MODEL)
+    assert sum(share.tokens for share in found.shares) == found.tokens
+    assert found.tokens == Estimator(reader_for(MODEL)).messages(transcript.messages)
+    assert sum(found.roles.values()) == found.messages == len(transcript.messages)
+    parts = [part for message in transcript.messages for part in message.parts]
+    assert sum(tool.calls for tool in found.tools) == sum(isinstance(part, ToolCall) for part in parts)
+    assert sum(tool.failed for tool in found.tools) == sum(
+        part.is_error for part in parts if isinstance(part, ToolResult)
+    )
+    json.dumps(found.as_json())
+
+
+def test_tools_images_and_rungs():
+    body = "x = 1\n" * 400
+    asked = [ToolCall("a", "Read", '{"path":"a"}'), ToolCall("b", "Shot", "{}")]
+    shown = ToolResult(
+        "b", (Image("image/png", png(1200, 800)), Image("image/png", source="https://x/y.png"))
+    )
+    turn = (
+        Message("user", (Text("Look."),)),
+        Message("assistant", tuple(asked)),
+        Message("tool", (ToolResult("a", (Text(body),), is_error=False), shown)),
+        Message("assistant", (Text("Seen."),)),
+    )
+    again = [ToolCall("c", "Read", '{"path":"a"}')]
+    later = (
+        Message("user", (Text("Again."),)),
+        Message("assistant", tuple(again)),
+        Message("tool", (ToolResult("c", (Text(body),)),)),
+        Message("assistant", (Text("The same."),)),
+    )
+    found = inspect(Transcript(turn + later + long_conversation(30).messages[1:], "anthropic"), model=MODEL)
+    assert [(tool.name, tool.calls) for tool in found.tools] == [("Read", 32), ("Shot", 1)]
+    assert (found.images.count, found.images.sizes, found.images.unknown) == (2, (((1200, 800), 1),), 1)
+    freed = {rung.rung: rung.tokens for rung in found.rungs}
+    assert list(freed) == ["elide", "images", "snapshot", "summarize"]
+    assert freed["elide"] > 0
+    assert freed["images"] > 0
+    assert found.turns == 32
+
+
+def test_the_table_is_for_people():
+    for path in [EXAMPLE, *sorted(HERE.glob("cases/0[0123][2458]*/input.*"))]:
+        result = run("inspect", path)
+        lines = result.stdout.splitlines()
+        assert lines[0].startswith("file           ")
+        assert lines[1].startswith("format         ")
+        assert all(len(line) <= 96 or str(path) in line for line in lines), max(lines, key=len)
+        assert all(line.isprintable() for line in lines)
+        oddities = load(path, salvage=True).oddities
+        assert ("oddities       none" in lines) == (not oddities)
+        assert all(any(line.startswith(oddity.kind) for line in lines) for oddity in oddities)
+
+
+def test_json_is_one_object_with_all_of_it():
+    told = json.loads(run("inspect", EXAMPLE, "--json", "-m", "gpt-5.6-sol").stdout)
+    assert told["format"] == "claude-stream"
+    assert told["detections"][0]["confidence"] > 0.5
+    assert told["detections"][0]["reason"]
+    assert told["inspection"]["model"] == "gpt-5.6-sol"
+    assert told["inspection"]["messages"] == len(load(EXAMPLE).messages)
+    assert {"shares", "tools", "images", "rungs", "oddities"} < set(told["inspection"])
+
+
+def test_standard_input_and_a_format_that_is_insisted_on():
+    data = dump(load(EXAMPLE), "anthropic").data
+    assert "anthropic, confidence" in run("inspect", "-", stdin=data).stdout
+    told = run("inspect", "-", "--format", "text", stdin=data).stdout
+    assert "text, insisted on; by its content" in told
+
+
+def test_one_of_several_is_marked_and_can_be_chosen():
+    path = case("024") / "input.jsonl"
+    told = run("inspect", path).stdout.splitlines()
+    assert [line.split()[1] for line in told if line.startswith("* ")] == ["main"]
+    told = run("inspect", path, "--conversation", "a1f").stdout.splitlines()
+    assert [line.split()[1] for line in told if line.startswith("* ")] == ["a1f2"]
+
+
+@pytest.mark.parametrize(
+    ("stdin", "arguments", "problem"),
+    [
+        (b"", ["-"], "standard input: it is empty"),
+        (b"hi", ["-", "--format", "x"], "unknown format 'x'"),
+        (b"hi", ["-", "-m", "no-such-model"], "no-such-model"),
+        (b"hi", ["-", "--conversation", "x"], "no conversation"),
+        (b"", ["no/such/file"], "no such file"),
+    ],
+)
+def test_mistakes_are_one_line(stdin, arguments, problem):
+    result = run("inspect", *arguments, stdin=stdin, check=2)
+    assert problem in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert not result.stdout
+
+
+def test_the_real_ones(real):
+    for path in sorted(real.glob("*.json*")):
+        told = json.loads(run("inspect", path, "--json").stdout)["inspection"]
+        assert told["oddities"] == []
+        assert not any("kept whole" in share["name"] for share in told["shares"])
+        assert next(rung for rung in told["rungs"] if rung["rung"] == "snapshot")["tokens"] > 0
