@@ -32,6 +32,21 @@ _STATE = frozenset(
         "ttsr_injection",
     }
 )
+# The log of one run (`--mode json`) has events behind the header; a message is whole in that of its end.
+_EVENTS = frozenset(
+    {
+        "agent_end",
+        "agent_start",
+        "message_start",
+        "message_update",
+        "tool_execution_end",
+        "tool_execution_start",
+        "tool_execution_update",
+        "turn_end",
+        "turn_start",
+    }
+)
+_ENDED = "message_end"
 # Titles, by the entry and its field.
 _TITLES = {"session_info": "name", "title": "title"}
 _SAID = frozenset({"branch_summary", "compaction", "custom_message", "message"})
@@ -42,7 +57,7 @@ def detect(sample: Sample) -> Detection | None:
     if not sample.rows:
         return None
     first = sample.rows[0]
-    known = [row for row in sample.rows if as_text(row.get("type")) in _STATE | _SAID]
+    known = [row for row in sample.rows if as_text(row.get("type")) in _STATE | _SAID | _EVENTS | {_ENDED}]
     hits = sum("id" in row and "parentId" in row for row in known)
     if first.get("type") == "session" and ("version" in first or "cwd" in first):
         reason = f"a session header, and {hits} entries with id and parentId behind it"
@@ -148,8 +163,9 @@ def _entries(source: Source) -> tuple[list[_Entry], str]:
     taken: set[str] = set()
     for number, (where, row) in enumerate(_jsonl.rows(source)):
         kind, entry_id = as_text(row.get("type")), as_text(row.get("id"))
-        if kind == "session" and number == 0:
+        if (kind == "session" and number == 0) or kind in _EVENTS:
             continue
+        kind = "message" if kind == _ENDED else kind
         if kind in _TITLES:
             title = as_text(row.get(_TITLES[kind])) or title
         if kind not in _STATE | _SAID:
