@@ -19,7 +19,7 @@ from snapshot.messages import (
     ToolCall,
     ToolResult,
 )
-from snapshot.transcripts import FORMATS, conversations, load
+from snapshot.transcripts import FORMATS, conversations, detect, load
 from tests.transcript_samples import (
     FRAMES,
     JUNK,
@@ -49,6 +49,7 @@ def test_no_shape_of_json_raises(name, values):
     data = FRAMES[name](values)
     transcript = load(data, format=name)
     assert transcript == load(data, format=name)
+    assert detect(data)[-1].format == "text"
     for listed in conversations(data, format=name):
         load(data, format=name, conversation=listed.id, as_sent=True)
     if name in ("anthropic", "openai-chat"):

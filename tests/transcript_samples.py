@@ -326,15 +326,21 @@ FRAMES: dict[str, Callable[[list[Any]], bytes]] = {
         *({"timestamp": "T", "type": "response_item", "payload": v} for v in values),
         *({"timestamp": v, "type": "compacted", "payload": {"replacement_history": v}} for v in values),
         *({"timestamp": "T", "type": "event_msg", "payload": v} for v in values),
+        *({"timestamp": v, "type": v, "payload": {"type": v}} for v in values),
     ),
     "pi": lambda values: log(
         *({"type": "message", "id": str(n), "parentId": v, "message": v} for n, v in enumerate(values)),
         *({"type": "compaction", "id": v, "parentId": "0", "summary": v, "retainedTail": v} for v in values),
+        *({"type": v, "id": v, "parentId": v, "message": v} for v in values),
     ),
     "ai-sdk": lambda values: packed(
         [
-            *({"role": "assistant", "parts": [v]} for v in values),
+            *({"role": "assistant", "parts": [v, {"type": v, "toolCallId": v, "state": v}]} for v in values),
             *({"role": "user", "parts": v} for v in values),
+            *(
+                {"role": "tool", "content": [{"type": v}, {"type": "tool-result", "output": v}]}
+                for v in values
+            ),
         ]
     ),
     "langchain": lambda values: packed(
@@ -364,7 +370,15 @@ FRAMES: dict[str, Callable[[list[Any]], bytes]] = {
         }
     ),
     "gemini": lambda values: packed({"contents": values, "systemInstruction": values[0]}),
-    "openai-responses": lambda values: packed({"input": values, "instructions": values[0]}),
+    "openai-responses": lambda values: packed(
+        {
+            "instructions": values[0],
+            "input": [
+                *values,
+                *({"type": v, "role": v, "content": [{"type": v}], "output": v} for v in values),
+            ],
+        }
+    ),
 }
 
 

@@ -19,6 +19,7 @@ _SPEAKERS = ("role", "from", "sender", "type")
 _WORDS = ("content", "parts", "text", "value", "data", "kwargs")
 _TITLE_WITHIN = 10
 _TIMES = ("updated_at", "update_time", "created_at", "create_time")
+_ONLY = "main"
 _IDS = ("id", "conversation_id", "custom_id", "uuid")
 
 __all__ = ["Dialogue", "dialects", "dialogue_threads", "opened", "sampled"]
@@ -93,6 +94,11 @@ def dialogue_threads(
     several = _several(document, find)
     if not several:
         raise source.error(what)
+    lost = len(as_list(document) or ()) - len(several)
+    if several[0][0] != _ONLY and lost:
+        source.odd.append(
+            ("unknown-row", "whole file", f"{lost} elements that hold no conversation; left out")
+        )
 
     def thread(conversation_id: str, dialogue: Dialogue) -> Thread:
         envelope = dialogue.envelope
@@ -111,22 +117,19 @@ def _is_log(source: Source) -> bool:
 
 
 def _several(document: object, find: Opened) -> list[tuple[str, Dialogue]]:
-    """The lists in a document, each with its id."""
-    listed = as_list(document)
-    inside = [
-        None if "role" in item or "type" in item else find(item)
-        for item in map(as_object, listed or ())
-        if item is not None
-    ]
-    if not listed or len(inside) != len(listed) or not all(inside):
+    """The lists in a document, each with its id: one, or those of most elements of an array."""
+    found: list[tuple[str, Dialogue]] = []
+    listed = as_list(document) or []
+    for number, item in enumerate(map(as_object, listed), 1):
+        one = find(item) if item is not None and "role" not in item and "type" not in item else None
+        if item is not None and one is not None:
+            found.append((_id_of(item) or str(number), one))
+    if 2 * len(found) <= len(listed):
         only = find(document)
-        return [] if only is None else [("main", only)]
-    ids = [_id_of(as_object(item) or {}) or str(number) for number, item in enumerate(listed, 1)]
-    taken = Counter(ids)
+        return [] if only is None else [(_ONLY, only)]
+    taken = Counter(name for name, _ in found)
     return [
-        (one if taken[one] == 1 else f"{one}#{number}", dialogue)
-        for number, (one, dialogue) in enumerate(zip(ids, inside, strict=True), 1)
-        if dialogue is not None
+        (name if taken[name] == 1 else f"{name}#{number}", one) for number, (name, one) in enumerate(found, 1)
     ]
 
 

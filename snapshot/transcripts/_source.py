@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -53,6 +53,7 @@ class Source:
 
     Attributes:
         path: the file as the caller named it, or None for bytes in memory.
+        as_sent: whether what the model is sent is wanted, where a log has compactions, not all that was said.
         salvage: whether a document that ends too early is read up to there, in place of an error.
         skipped: bytes of the input in front of its text; None where offsets in the text are not those
             of the input, because it is compressed, or UTF-16 or UTF-32.
@@ -63,9 +64,14 @@ class Source:
     """
 
     def __init__(
-        self, opened: Callable[[], BinaryIO], path: str | None = None, *, salvage: bool = False
+        self,
+        opened: Callable[[], BinaryIO],
+        path: str | None = None,
+        *,
+        as_sent: bool = False,
+        salvage: bool = False,
     ) -> None:
-        self.path, self.salvage = path, salvage
+        self.path, self.as_sent, self.salvage = path, as_sent, salvage
         self.bad_byte: int | None = None
         self.skipped: int | None = 0
         self.odd: list[tuple[str, str, str]] = []
@@ -92,16 +98,19 @@ class Source:
             self._wide = text.encode("utf-8", "replace")
 
     @classmethod
-    def open(cls, source: str | os.PathLike[str] | bytes, *, salvage: bool = False) -> Source:
+    def open(
+        cls, source: str | os.PathLike[str] | bytes, *, as_sent: bool = False, salvage: bool = False
+    ) -> Source:
         """Take in a file, or bytes. Raises `TranscriptError` where there is nothing to read."""
+        made = partial(cls, as_sent=as_sent, salvage=salvage)
         if isinstance(source, bytes):
-            return cls(lambda: io.BytesIO(source), salvage=salvage)
+            return made(lambda: io.BytesIO(source))
         path = os.fspath(source)
         try:
             if Path(path).exists() and not Path(path).is_file():  # a pipe gives what is in it only once
                 data = Path(path).read_bytes()
-                return cls(lambda: io.BytesIO(data), path, salvage=salvage)
-            return cls(lambda: Path(path).open("rb"), path, salvage=salvage)
+                return made(lambda: io.BytesIO(data), path)
+            return made(lambda: Path(path).open("rb"), path)
         except FileNotFoundError:
             what = "no such file; check the path"
         except IsADirectoryError:
@@ -126,11 +135,22 @@ class Source:
         raw = self._opened()
         size = raw.seek(0, io.SEEK_END)
         raw.seek(0)
-        stream = unpacked(raw, size, self.error)
+        try:
+            stream = unpacked(raw, size, self.error, self._broken)
+        except TranscriptError:
+            raw.close()
+            raise
         if stream is not raw:
             self.skipped = None
         stream.read(self._behind)
         return stream
+
+    def _broken(self, what: str) -> None:
+        if not self.salvage:
+            raise self.error(what)
+        odd = ("truncated", "the end", f"{what.split(';', maxsplit=1)[0]}; read up to there")
+        if odd not in self.odd:  # the input is opened more than once
+            self.odd.append(odd)
 
     @property
     def start(self) -> bytes:
@@ -190,8 +210,7 @@ class Source:
 
     @cached_property
     def _parsed(self) -> tuple[object, TranscriptError | None]:
-        first = next(filter(None, (line.strip(_BLANK) for _, _, line in self.lines())), "")
-        if not first.startswith(("{", "[")) or self._is_log():
+        if not self._may_be_document():
             return MISSING, None
         # U+FFFD at the end is half a character: part of what a cut has left.
         whole = self.text()
@@ -212,15 +231,17 @@ class Source:
         self.odd.append(("truncated", "the end" if damage.byte is None else f"byte {damage.byte}", note))
         return saved.document, None
 
-    def _is_log(self) -> bool:
-        """Whether it is JSON Lines, so that reading it as one document is not worth a try."""
+    def _may_be_document(self) -> bool:
+        """Whether reading it as one JSON value is worth a try: not if it is prose, or JSON Lines."""
         filled = (text for text in (line.strip(_BLANK) for _, _, line in self.lines()) if text)
-        first, second = next(filled, ""), next(filled, "")
-        if not second:
+        first = next(filled, "")
+        if not first.startswith(("{", "[")):
             return False
-        # The first line may be torn; a document's may be unfinished.
-        unfinished = first.endswith(("[", "{", ",", ":")) or not second.startswith("{")
-        return _starts_with_json(first) or (not unfinished and _starts_with_json(second))
+        second = next(filled, "")
+        # The first line of a log may be torn; a document's may be unfinished.
+        unfinished = not second.startswith("{") or first.endswith(("[", "{", ",", ":"))
+        is_log = second and (_starts_with_json(first) or (not unfinished and _starts_with_json(second)))
+        return not is_log
 
     def _diagnose(self, whole: str, text: str, error: json.JSONDecodeError) -> TranscriptError | None:
         # Extra data: JSON Lines, or prose behind a value.

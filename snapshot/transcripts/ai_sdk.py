@@ -65,7 +65,7 @@ def _is_ours(message: JsonObject | None) -> bool:
     )
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
+def threads(source: Source) -> Sequence[Thread]:
     """Every list of messages. What tools gave stands in messages of role "tool" behind their calls."""
     what = "no list of messages in it: expected a JSON array of messages with `parts`"
     return dialogue_threads(source, _OPENED, what, _read)

@@ -35,7 +35,7 @@ def detect(sample: Sample) -> Detection | None:
     return Detection(NAME, 1.0, f"an object with steps, and schema_version {quoted(version)}")
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
+def threads(source: Source) -> Sequence[Thread]:
     """The trajectory, and those of its subagents, whatever their depth, under their own ids."""
     if source.damage is not None:
         raise source.damage

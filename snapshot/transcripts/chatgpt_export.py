@@ -41,7 +41,7 @@ def detect(sample: Sample) -> Detection | None:
     )
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
+def threads(source: Source) -> Sequence[Thread]:
     """A thread for each conversation, and one for each of its other leaves: answers and edits that were left.
 
     A conversation is the way from its current node to the root. Its leaves have ids "CONVERSATION:NODE".

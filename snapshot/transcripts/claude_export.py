@@ -32,7 +32,7 @@ def detect(sample: Sample) -> Detection | None:
     return Detection(NAME, 0.98, f"chat_messages, {hits} of {len(found.items)} with a sender")
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
+def threads(source: Source) -> Sequence[Thread]:
     """Every conversation. Calls and results of an answer stand in one message there, in several here."""
     what = "no conversation in it: expected objects with `chat_messages`"
     return dialogue_threads(source, _OPENED, what, _read)

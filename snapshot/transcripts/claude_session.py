@@ -52,7 +52,7 @@ def detect(sample: Sample) -> Detection | None:
     return Detection(NAME, 0.95 * hits / len(sample.rows), reason)
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
+def threads(source: Source) -> Sequence[Thread]:
     """The main thread, one for each branch that was left by going back, and one for each subagent.
 
     A thread is in the order of the file, which is that of time. Parallel calls fan out in the tree, so a
@@ -111,7 +111,7 @@ def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
                 f"a branch that was left again; read it as conversation {quoted(first)}",
             )
         )
-    sent = since_compaction if as_sent else list
+    sent = since_compaction if source.as_sent else list
     made = (
         [
             thread(

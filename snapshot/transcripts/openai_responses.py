@@ -55,7 +55,7 @@ def detect(sample: Sample) -> Detection | None:
     return None
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
+def threads(source: Source) -> Sequence[Thread]:
     """Every list of items; outputs stand in messages of role "tool"."""
     what = "no list of items in it: expected a JSON array, or an object with `input`"
     return dialogue_threads(source, _opened, what, _read)

@@ -32,6 +32,21 @@ _STATE = frozenset(
         "ttsr_injection",
     }
 )
+# The log of one run (`--mode json`) has events behind the header; a message is whole in that of its end.
+_EVENTS = frozenset(
+    {
+        "agent_end",
+        "agent_start",
+        "message_start",
+        "message_update",
+        "tool_execution_end",
+        "tool_execution_start",
+        "tool_execution_update",
+        "turn_end",
+        "turn_start",
+    }
+)
+_ENDED = "message_end"
 # Titles, by the entry and its field.
 _TITLES = {"session_info": "name", "title": "title"}
 _SAID = frozenset({"branch_summary", "compaction", "custom_message", "message"})
@@ -42,12 +57,11 @@ def detect(sample: Sample) -> Detection | None:
     if not sample.rows:
         return None
     first = sample.rows[0]
-    known = _STATE | _SAID
-    hits = sum("id" in row and "parentId" in row and as_text(row.get("type")) in known for row in sample.rows)
+    known = [row for row in sample.rows if as_text(row.get("type")) in _STATE | _SAID | _EVENTS | {_ENDED}]
+    hits = sum("id" in row and "parentId" in row for row in known)
     if first.get("type") == "session" and ("version" in first or "cwd" in first):
-        known = sum(as_text(row.get("type")) in _STATE | _SAID for row in sample.rows)
         reason = f"a session header, and {hits} entries with id and parentId behind it"
-        return Detection(NAME, 0.97 if 2 * known > len(sample.rows) else 0.3, reason)
+        return Detection(NAME, 0.97 if 2 * len(known) > len(sample.rows) else 0.3, reason)
     if not hits:
         return None
     reason = f"{hits} of the first {len(sample.rows)} rows are entries with id and parentId"
@@ -66,7 +80,7 @@ class _Entry:
     row: JsonObject
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
+def threads(source: Source) -> Sequence[Thread]:
     """One conversation for each leaf, under the leaf's id; every other entry can be chosen as a leaf too.
 
     The main one is that of the last entry. Its whole history is the way from the root; what the model is
@@ -89,7 +103,7 @@ def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
         def read() -> Transcript:
             path = [tree[step] for step in reversed(way(leaf.id, parents)) if step in tree]
             state = [e for e in (entries if leaf.id == last else path) if e.kind not in _SAID]
-            return _read(source, path, state, as_sent=as_sent)
+            return _read(source, path, state)
 
         return Thread(found, read, listed=leaf.id in listed)
 
@@ -149,8 +163,9 @@ def _entries(source: Source) -> tuple[list[_Entry], str]:
     taken: set[str] = set()
     for number, (where, row) in enumerate(_jsonl.rows(source)):
         kind, entry_id = as_text(row.get("type")), as_text(row.get("id"))
-        if kind == "session" and number == 0:
+        if (kind == "session" and number == 0) or kind in _EVENTS:
             continue
+        kind = "message" if kind == _ENDED else kind
         if kind in _TITLES:
             title = as_text(row.get(_TITLES[kind])) or title
         if kind not in _STATE | _SAID:
@@ -173,12 +188,12 @@ def _entries(source: Source) -> tuple[list[_Entry], str]:
     return entries, title
 
 
-def _read(source: Source, path: Sequence[_Entry], state: Sequence[_Entry], *, as_sent: bool) -> Transcript:
+def _read(source: Source, path: Sequence[_Entry], state: Sequence[_Entry]) -> Transcript:
     builder = Builder(source)
     if path and path[0].parent:
         builder.odd("no-parent", path[0].where, "the entry before it is not in the file; read from here on")
-    reader = _Reader(builder, as_sent=as_sent)
-    for entry in _projection(builder, path) if as_sent else path:
+    reader = _Reader(builder, as_sent=source.as_sent)
+    for entry in _projection(builder, path) if source.as_sent else path:
         reader.read(entry)
     aside = [*(Opaque(entry.kind, compact(entry.row)) for entry in state), *reader.aside]
     return builder.finish(NAME, reader.model, aside)
