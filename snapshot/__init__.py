@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from snapshot.recovery import recover
     from snapshot.requests import request
     from snapshot.source import Source, source_of
-    from snapshot.transcripts import from_messages, load
+    from snapshot.transcripts import dump, from_messages, load
 
 __version__ = "0.1.0"
 
@@ -60,6 +60,7 @@ _HOMES = {
     "Transcript": "messages",
     "TranscriptError": "errors",
     "compact": "compaction",
+    "dump": "transcripts",
     "from_messages": "transcripts",
     "layout_for": "layout",
     "load": "transcripts",
@@ -89,6 +90,7 @@ __all__ = [
     "Transcript",
     "TranscriptError",
     "compact",
+    "dump",
     "from_messages",
     "layout_for",
     "load",

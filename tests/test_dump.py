@@ -129,6 +129,34 @@ def test_keys_that_the_conversation_does_not_know_go_back_as_they_came():
     assert row["message"]["content"] == [block]
 
 
+def test_what_is_for_one_api_alone_is_told_where_another_is_written():
+    call = {"functionCall": {"id": "a", "name": "f", "args": {}}, "thoughtSignature": "c2ln"}
+    gemini = load(
+        json.dumps([{"role": "user", "parts": [{"text": "go"}]}, {"role": "model", "parts": [call]}]).encode()
+    )
+    assert json.loads(dump(gemini, "gemini").data)["contents"][1]["parts"] == [call]
+    assert not dump(gemini, "gemini").losses
+    assert [(loss.kind, loss.where) for loss in dump(gemini, "anthropic").losses] == [("keys", 2)]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("depth", [150, 400, 900])
+def test_deep_values_are_written_or_refused(name, depth):
+    deep: object = 1
+    for _ in range(depth):
+        deep = [deep]
+    use = {"type": "tool_use", "id": "c", "name": "f", "input": {"a": deep}}
+    transcript = load(json.dumps([{"role": "assistant", "content": [use]}]).encode())
+    assert isinstance(transcript.messages[0].parts[0], ToolCall)
+    try:
+        dumped = dump(transcript, name)
+    except SnapshotError:
+        with pytest.raises(SnapshotError, match="nested too deeply"):
+            dump(transcript, name)
+    else:
+        load(dumped.data, format=name)
+
+
 def test_a_session_is_a_tree_of_one_branch():
     dumped = dump(load(log(*SESSION)), "claude-session")
     rows = [row for row in map(json.loads, dumped.data.splitlines()) if "message" in row]

@@ -91,7 +91,8 @@ def test_standard_input_and_a_format_that_is_insisted_on():
     data = dump(load(EXAMPLE), "anthropic").data
     assert "anthropic, confidence" in run("inspect", "-", stdin=data).stdout
     told = run("inspect", "-", "--format", "text", stdin=data).stdout
-    assert "text, insisted on; by its content" in told
+    assert "text, insisted on; by its content anthropic" in told
+    assert told.startswith("file           standard input, ")
 
 
 def test_one_of_several_is_marked_and_can_be_chosen():
@@ -100,6 +101,21 @@ def test_one_of_several_is_marked_and_can_be_chosen():
     assert [line.split()[1] for line in told if line.startswith("* ")] == ["main"]
     told = run("inspect", path, "--conversation", "a1f").stdout.splitlines()
     assert [line.split()[1] for line in told if line.startswith("* ")] == ["a1f2"]
+
+
+def test_an_export_of_several_is_a_list_to_choose_from(tmp_path):
+    (talk,) = json.loads(dump(load(EXAMPLE), "claude-export").data)
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([talk | {"uuid": f"id-{n}", "name": f"Talk {n}"} for n in range(30)]))
+    lines = run("inspect", path).stdout.splitlines()
+    assert "conversations  30; none is the main one" in lines
+    assert sum(" messages " in line for line in lines) == 12
+    assert lines[-1].startswith("Choose one: ")
+    told = json.loads(run("inspect", path, "--json").stdout)
+    assert len(told["conversations"]) == 30
+    assert told["inspection"] is None
+    chosen = json.loads(run("inspect", path, "--json", "--conversation", "id-7").stdout)
+    assert chosen["inspection"]["messages"] == len(load(EXAMPLE).messages)
 
 
 @pytest.mark.parametrize(

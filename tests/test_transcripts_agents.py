@@ -165,6 +165,21 @@ def test_pi_without_ids_is_a_line():
     assert said(load(log(*rows))) == ["a", "b", "c"]
 
 
+def test_pi_log_of_a_run_has_each_message_at_its_end():
+    user, reply = (
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": [{"type": "text", "text": "b"}]},
+    )
+    events = [{"type": "agent_start"}, {"type": "turn_start"}]
+    for message in (user, reply):
+        events += [
+            {"type": kind, "message": message} for kind in ("message_start", "message_update", "message_end")
+        ]
+    events += [{"type": "turn_end", "message": reply}, {"type": "agent_end", "messages": [user, reply]}]
+    transcript = load(log(HEADER, *events))
+    assert (transcript.format, said(transcript), transcript.oddities) == ("pi", ["a", "b"], ())
+
+
 def test_pi_notes_beside_the_talk_are_no_branch():
     data = log(
         HEADER,

@@ -38,6 +38,15 @@ def ids(transcript):
     return [message.id for message in transcript.messages]
 
 
+def test_case_012_orphans_are_named():
+    transcript = load(case("012") / "input.json")
+    assert notes(transcript, "orphan-result") == [
+        "message 2, message 7: a result whose call is not in the transcript (2 times)",
+        "message 10: a second result of a call that was answered before",
+    ]
+    assert kinds(transcript) == {"orphan-result": 2}
+
+
 def test_case_022_projections():
     path = case("022") / "input.jsonl"
     expected = {

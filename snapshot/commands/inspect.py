@@ -143,26 +143,32 @@ def _labelled(label: str, text: str) -> list[str]:
 
 def _head(looked: _Looked, chosen: str | None) -> list[str]:
     first, *others = looked.detections
-    lines = _labelled("file", f"{looked.file}, {looked.size:,} bytes")
-    told = f"{first.format}, confidence {first.confidence:.2f}: {first.reason}"
+    name = "standard input" if looked.file == "-" else looked.file
+    lines = _labelled("file", f"{name}, {looked.size:,} bytes")
+    sure = "" if first.format == "text" else f", confidence {first.confidence:.2f}"
+    told = f"{first.format}{sure}: {first.reason}"
     if looked.insisted and looked.insisted != first.format:
         told = f"{looked.insisted}, insisted on; by its content {told}"
     lines += _labelled("format", told)
     rivals = [f"{one.format} {one.confidence:.2f}" for one in others if one.format != "text"]
     if rivals:
         lines += _labelled("", f"could be as well: {', '.join(rivals)}")
-    found = looked.conversations
-    if len(found) == 1:
-        return lines + (_labelled("title", found[0].title) if found[0].title else [])
-    lines += _labelled(
-        "conversations", f"{len(found):,}; {'the one below is marked' if chosen else 'none is the main one'}"
-    )
+    if len(looked.conversations) != 1:
+        return lines + _choice(looked.conversations, chosen)
+    title = looked.conversations[0].title
+    return lines + (_labelled("title", title) if title else [])
+
+
+def _choice(found: tuple[Conversation, ...], chosen: str | None) -> list[str]:
+    """The conversations in a file, the chosen one marked."""
+    which = "the one below is marked" if chosen else "none is the main one"
+    lines = _labelled("conversations", f"{len(found):,}; {which}")
     width = min(max((len(one.id) for one in found[:_LISTED]), default=0), 40)
+    dated = 18 * any(one.time for one in found[:_LISTED])
     for one in found[:_LISTED]:
         mark = "*" if chosen and one.id.startswith(chosen) else " "
-        lines.append(
-            _cut(f"{mark} {one.id:<{width}} {one.messages:>6,} messages  {one.time[:16]:<16}  {one.title}")
-        )
+        told = f"{mark} {one.id:<{width}} {one.messages:>6,} messages  {one.time[:16]:<{dated}}{one.title}"
+        lines.append(_cut(told))
     lines += _more(len(found), "conversations")
     if chosen is None:
         lines += ["", "Choose one: snapshot inspect FILE --conversation ID (the start of an id is enough)"]

@@ -159,7 +159,8 @@ def _taken(
         raise TranscriptError(_unknown(name), path=None if isinstance(source, bytes) else os.fspath(source))
     taken = Source.open(source, as_sent=as_sent, salvage=salvage)
     if taken.is_blank():
-        raise taken.error("it is empty: not a single character in it but blanks; nothing to read")
+        what = taken.odd[0][2] if taken.odd else "it is empty: not a single character in it but blanks"
+        raise taken.error(f"{what}; nothing to read")
     binary = "" if name else binary_kind(taken.start)
     if binary:
         raise taken.error(f"this is {binary}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from snapshot.messages import (
     File,
@@ -103,11 +103,18 @@ class _Draft:
     time: str
     usage: Usage | None
     raw: list[JsonObject] | None  # None: some of the parts came in a form that cannot be sent back
+    joints: list[tuple[int, str]] = field(default_factory=list)  # where parts come from other places
 
-    def take(self, parts: Iterable[Part], raw: Sequence[JsonObject]) -> None:
+    def take(self, parts: Iterable[Part], raw: Sequence[JsonObject], where: str = "") -> None:
         """More parts of the same message, and the objects that they came in."""
+        if where and where != self.where:
+            self.joints.append((len(self.parts), where))
         self.parts.extend(parts)
         self.raw = [*self.raw, *raw] if self.raw and raw else None
+
+    def place(self, number: int) -> str:
+        """Where the part of this number comes from."""
+        return next((where for start, where in reversed(self.joints) if number >= start), self.where)
 
     def message(self) -> Message:
         """The finished message."""
@@ -150,12 +157,12 @@ class Builder:
         """
         last = self._drafts[-1] if self._drafts else None
         if role == "tool" and last is not None and last.role == "tool":
-            last.take(parts, raw)
+            last.take(parts, raw, where)
             return
         if join and role == "assistant" and message_id:
             first = self._by_id.get(message_id)
             if first is not None and self._speaker is not None and self._speaker.id == message_id:
-                self._speaker.take(parts, raw)
+                self._speaker.take(parts, raw, where)
                 first.usage = usage or first.usage
                 return
             if first is not None:
@@ -214,31 +221,32 @@ class Builder:
         )
 
     def _check_pairs(self) -> None:
-        open_calls: dict[str, _Draft] = {}
+        open_calls: dict[str, tuple[_Draft, str]] = {}
         seen: set[str] = set()
         for draft in self._drafts:
-            for part in draft.parts:
+            for number, part in enumerate(draft.parts):
                 if isinstance(part, ToolCall):
+                    where = draft.place(number)
                     if not part.id:
-                        self.odd("no-id", draft.where, "a call without an id; it is paired with nothing")
-                    elif part.id in seen:
-                        self.odd("repeated-id", draft.where, "a call has the id of an earlier one")
-                    if part.id:
-                        seen.add(part.id)
-                        open_calls[part.id] = draft
-                elif isinstance(part, ToolResult):
+                        self.odd("no-id", where, "a call without an id; it is paired with nothing")
+                        continue
+                    if part.id in seen:
+                        self.odd("repeated-id", where, "a call has the id of an earlier one")
+                    seen.add(part.id)
+                    open_calls[part.id] = draft, where
+                elif isinstance(part, ToolResult) and open_calls.pop(part.call_id, None) is None:
+                    where = draft.place(number)
                     if not part.call_id:
-                        self.odd(
-                            "no-id", draft.where, "a result that names no call; it is paired with nothing"
-                        )
+                        self.odd("no-id", where, "a result that names no call; it is paired with nothing")
                     elif part.call_id not in seen:
-                        self.odd("orphan-result", draft.where, "a result whose call is not in the transcript")
-                    open_calls.pop(part.call_id, None)
+                        self.odd("orphan-result", where, "a result whose call is not in the transcript")
+                    else:
+                        self.odd("orphan-result", where, "a second result of a call that was answered before")
         talk = (draft for draft in reversed(self._drafts) if draft.role in ("user", "assistant"))
         last = next(talk, None)
-        for draft in open_calls.values():
+        for draft, where in open_calls.values():
             if draft is not last:  # the last batch may still be running
-                self.odd("open-call", draft.where, "a call that was never answered")
+                self.odd("open-call", where, "a call that was never answered")
 
     def _check_surrogates(self) -> None:
         for draft in self._drafts:

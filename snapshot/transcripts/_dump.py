@@ -71,9 +71,11 @@ def dump(
         losses.append(Loss(kind, where, what))
 
     module = importlib.import_module(name)
-    data = (
-        module.write(transcript, tell)
-        if hasattr(module, "write")
-        else written(transcript, cast(Writer, module), format, tell)
-    )
+    try:
+        if hasattr(module, "write"):
+            data = module.write(transcript, tell)
+        else:
+            data = written(transcript, cast(Writer, module), format, tell)
+    except RecursionError:
+        raise SnapshotError(f"something in it is nested too deeply to be written as {format}") from None
     return Dumped(data, tuple(sorted(losses, key=lambda loss: loss.where)))

@@ -10,16 +10,15 @@ from typing import TypeAlias
 from snapshot.messages import Role, Transcript
 from snapshot.transcripts import _jsonl
 from snapshot.transcripts._build import Builder, role_of
-from snapshot.transcripts._found import Conversation, Detection, Thread, title_of
+from snapshot.transcripts._found import Conversation, Detection, Thread, first_words, title_of
 from snapshot.transcripts._json import JsonObject, as_list, as_object, as_text
 from snapshot.transcripts._source import MISSING, Sample, Source
 
-# Where the formats say who speaks, and what; for a title.
-_SPEAKERS = ("role", "from", "sender", "type")
-_WORDS = ("content", "parts", "text", "value", "data", "kwargs")
-_TITLE_WITHIN = 10
+_SPEAKERS = ("role", "from", "sender", "type")  # where the formats say who speaks
+_TITLE_WITHIN = 10  # messages
 _TIMES = ("updated_at", "update_time", "created_at", "create_time")
 _ONLY = "main"
+_JUDGED = 200  # messages that are enough to tell a format by, where each of them tells it
 _IDS = ("id", "conversation_id", "custom_id", "uuid")
 
 __all__ = ["Dialogue", "dialects", "dialogue_threads", "opened", "sampled"]
@@ -70,10 +69,16 @@ def opened(*keys: str) -> Opened:
     return find
 
 
-def sampled(sample: Sample, find: Opened) -> Dialogue | None:
-    """The first of the lists, to judge by."""
+def sampled(sample: Sample, find: Opened, *, alike: bool = False) -> Dialogue | None:
+    """The first of the lists, to judge by.
+
+    `alike` says that each message tells the format, so that some of a long list are enough.
+    """
     several = _several(list(sample.rows) if sample.document is MISSING else sample.document, find)
-    return several[0][1] if several else None
+    if not several:
+        return None
+    first = several[0][1]
+    return Dialogue(first.items[:_JUDGED], first.envelope) if alike else first
 
 
 def dialogue_threads(
@@ -120,7 +125,8 @@ def _several(document: object, find: Opened) -> list[tuple[str, Dialogue]]:
     """The lists in a document, each with its id: one, or those of most elements of an array."""
     found: list[tuple[str, Dialogue]] = []
     listed = as_list(document) or []
-    for number, item in enumerate(map(as_object, listed), 1):
+    envelopes = any("role" not in item for item in map(as_object, listed[:_JUDGED]) if item is not None)
+    for number, item in enumerate(map(as_object, listed if envelopes else ()), 1):
         one = find(item) if item is not None and "role" not in item and "type" not in item else None
         if item is not None and one is not None:
             found.append((_id_of(item) or str(number), one))
@@ -142,16 +148,8 @@ def _first_words(items: Sequence[object]) -> str:
     for item in map(as_object, items[:_TITLE_WITHIN]):
         speaker = next((item[key] for key in _SPEAKERS if key in item), "") if item else ""
         if item and speaker in ("user", "human", "HumanMessage"):
-            return _words(item)
+            return first_words(item)
     return ""
-
-
-def _words(value: object, levels: int = 4) -> str:
-    if isinstance(value, str) or not levels:
-        return value if isinstance(value, str) else ""
-    block = as_object(value)
-    inner = [block.get(key) for key in _WORDS] if block is not None else as_list(value) or []
-    return next(filter(None, (_words(one, levels - 1) for one in inner[:_TITLE_WITHIN])), "")
 
 
 def dialects(

@@ -136,7 +136,7 @@ class Source:
         size = raw.seek(0, io.SEEK_END)
         raw.seek(0)
         try:
-            stream = unpacked(raw, size, self.error)
+            stream = unpacked(raw, size, self.error, self._broken)
         except TranscriptError:
             raw.close()
             raise
@@ -144,6 +144,13 @@ class Source:
             self.skipped = None
         stream.read(self._behind)
         return stream
+
+    def _broken(self, what: str) -> None:
+        if not self.salvage:
+            raise self.error(what)
+        odd = ("truncated", "the end", f"{what.split(';', maxsplit=1)[0]}; read up to there")
+        if odd not in self.odd:  # the input is opened more than once
+            self.odd.append(odd)
 
     @property
     def start(self) -> bytes:

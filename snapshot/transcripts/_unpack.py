@@ -47,22 +47,25 @@ def binary_kind(start: bytes) -> str:
     )
 
 
-def unpacked(stream: BinaryIO, size: int, error: Callable[[str], TranscriptError]) -> BinaryIO:
+def unpacked(
+    stream: BinaryIO, size: int, error: Callable[[str], TranscriptError], broken: Callable[[str], None]
+) -> BinaryIO:
     """`stream`, or what it holds in compressed form.
 
     Args:
         stream: at its start, and seekable.
         size: bytes in it.
         error: makes an error about this input.
+        broken: is told of damage; if it does not raise, the text ends there.
 
     Raises:
-        TranscriptError: Zstandard, and no module that reads it. While it is read: damage, or more than
-            any honest input unpacks to.
+        TranscriptError: Zstandard, and no module that reads it. While it is read: more than any honest
+            input unpacks to.
     """
     start = stream.read(4)
     stream.seek(0)
     if start.startswith(_GZIP):
-        packed = _Packed(stream, cast(BinaryIO, gzip.GzipFile(fileobj=stream)), "gzip", (zlib.error,))
+        packed = _Packed(stream, gzip.GzipFile(fileobj=stream), "gzip", (zlib.error,))
     elif start.startswith(_ZSTD):
         zstd = _zstd()
         if zstd is None:
@@ -73,7 +76,9 @@ def unpacked(stream: BinaryIO, size: int, error: Callable[[str], TranscriptError
         packed = _Packed(stream, zstd.ZstdFile(stream), "zstd", (zstd.ZstdError,))
     else:
         return stream
-    return cast(BinaryIO, io.BufferedReader(_Bounded(packed, max(_FREE, _RATIO * size), error), 1 << 16))
+    return cast(
+        BinaryIO, io.BufferedReader(_Bounded(packed, max(_FREE, _RATIO * size), error, broken), 1 << 16)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,7 @@ class _Packed:
     """A file, what unpacks it, the name of its tool, and the errors that mean damage."""
 
     outer: BinaryIO
-    inner: BinaryIO
+    inner: Any
     tool: str
     faults: tuple[type[Exception], ...]
 
@@ -97,9 +102,15 @@ def _zstd() -> Any:
 class _Bounded(io.RawIOBase):
     """What is unpacked, until it is more than `limit` bytes."""
 
-    def __init__(self, packed: _Packed, limit: int, error: Callable[[str], TranscriptError]) -> None:
+    def __init__(
+        self,
+        packed: _Packed,
+        limit: int,
+        error: Callable[[str], TranscriptError],
+        broken: Callable[[str], None],
+    ) -> None:
         super().__init__()
-        self._packed, self._error = packed, error
+        self._packed, self._error, self._broken = packed, error, broken
         self._limit = self._left = limit
 
     def readable(self) -> bool:
@@ -108,13 +119,11 @@ class _Bounded(io.RawIOBase):
     def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
         tool = self._packed.tool
         try:
-            data = self._packed.inner.read(len(buffer))
+            data = self._packed.inner.read1(len(buffer))  # what came before a fault is not lost
         except (OSError, EOFError, *self._packed.faults) as fault:
             what = "ends too early" if isinstance(fault, EOFError) else f"is damaged ({fault})"
-            raise self._error(
-                f"its {tool} data {what}; get the whole file, or unpack what is left of it "
-                f"(`{tool} -dc`) and read that"
-            ) from None
+            self._broken(f"its {tool} data {what}; get the whole file, or salvage what is left of it")
+            return 0
         self._left -= len(data)
         if self._left < 0:
             raise self._error(

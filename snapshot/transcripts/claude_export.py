@@ -23,13 +23,13 @@ _ROLES: dict[str, Role] = {"human": "user", "assistant": "assistant"}
 
 def detect(sample: Sample) -> Detection | None:
     """How sure it is that this is such an export."""
-    found = sampled(sample, _OPENED)
+    found = sampled(sample, _OPENED, alike=True)
     if found is None or not found.envelope:
         return None
     hits = sum("sender" in (as_object(item) or {}) for item in found.items)
     if found.items and not hits:
         return None
-    return Detection(NAME, 0.98, f"chat_messages, {hits} of {len(found.items)} with a sender")
+    return Detection(NAME, 0.98, f"chat_messages, {hits} of the first {len(found.items)} with a sender")
 
 
 def threads(source: Source) -> Sequence[Thread]:

@@ -49,14 +49,14 @@ _OPENED = opened("contents")
 
 def detect(sample: Sample) -> Detection | None:
     """How sure it is that this is such a list."""
-    found = sampled(sample, _OPENED)
+    found = sampled(sample, _OPENED, alike=True)
     if found is None or not found.items:
         return None
     contents = found.items
     hits = sum(map(_is_content, contents))
     if not hits:
         return None
-    reason = f"{hits} of {len(contents)} items have parts without a type"
+    reason = f"{hits} of the first {len(contents)} items have parts without a type"
     return Detection(NAME, 0.9 * hits / len(contents), reason)
 
 

@@ -35,7 +35,7 @@ _OPENED = opened("messages")
 
 def detect(sample: Sample) -> Detection | None:
     """How sure it is that these are such messages."""
-    found = sampled(sample, _OPENED)
+    found = sampled(sample, _OPENED, alike=True)
     items = [] if found is None else found.items
     hits = sum(_fields(item) is not None for item in items)
     if not hits:
@@ -43,7 +43,9 @@ def detect(sample: Sample) -> Detection | None:
     shape = (
         "{lc, kwargs}" if "lc" in (as_object(items[0]) or {}) else "a type and data, or LangChain's fields"
     )
-    return Detection(NAME, 0.96 * hits / len(items), f"{hits} of {len(items)} messages have {shape}")
+    return Detection(
+        NAME, 0.96 * hits / len(items), f"{hits} of the first {len(items)} messages have {shape}"
+    )
 
 
 def threads(source: Source) -> Sequence[Thread]:

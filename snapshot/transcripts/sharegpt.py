@@ -26,7 +26,7 @@ _ROLES: dict[str, Role] = {
 
 def detect(sample: Sample) -> Detection | None:
     """How sure it is that these are such conversations."""
-    found = sampled(sample, _OPENED)
+    found = sampled(sample, _OPENED, alike=True)
     items = [] if found is None else found.items
     turns = [
         turn
@@ -36,7 +36,9 @@ def detect(sample: Sample) -> Detection | None:
     if not turns:
         return None
     return Detection(
-        NAME, 0.97 * len(turns) / len(items), f"{len(turns)} of {len(items)} turns are {{from, value}}"
+        NAME,
+        0.97 * len(turns) / len(items),
+        f"{len(turns)} of the first {len(items)} turns are {{from, value}}",
     )
 
 

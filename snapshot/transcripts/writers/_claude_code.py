@@ -11,7 +11,7 @@ from uuid import UUID
 from snapshot.messages import Message, Transcript
 from snapshot.transcripts.writers._units import Tell, Unit, settled, with_results
 
-__all__ = ["OWN", "made_up", "named_once", "row", "units"]
+__all__ = ["OWN", "keyed", "made_up", "named_once", "row", "units"]
 
 OWN = frozenset({"anthropic", "claude-session", "claude-stream"})
 
@@ -53,3 +53,16 @@ def row(messages: Sequence[Message], message: dict[str, Any], note: str) -> dict
 def made_up(*about: str) -> str:
     """An id in the form of a UUID; the same for the same words."""
     return str(UUID(bytes=sha256("\0".join(about).encode("utf-8", "surrogatepass")).digest()[:16], version=4))
+
+
+def keyed(rows: Sequence[dict[str, Any]], key: str, about: str, length: int = 36) -> list[str]:
+    """The ids of rows under `key`; those that have none get one that no other has."""
+    taken = {row[key] for row in rows if row.get(key)}
+    found: list[str] = []
+    for number, row in enumerate(rows):
+        name, again = row.get(key), 0
+        while not name or (name in taken and not row.get(key)):
+            name, again = made_up(about, str(number), str(again))[:length], again + 1
+        taken.add(name)
+        found.append(name)
+    return found

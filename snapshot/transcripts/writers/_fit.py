@@ -14,7 +14,7 @@ from snapshot.messages import Message, Part, Text, ToolCall, ToolResult, Transcr
 from snapshot.transcripts import from_messages, load
 from snapshot.transcripts.writers._json import encoded, strict, value_of
 from snapshot.transcripts.writers._simpler import in_words, simpler, simpler_results
-from snapshot.transcripts.writers._units import Tell, Unit, as_user
+from snapshot.transcripts.writers._units import Tell, Unit, as_user, beside_parts
 
 __all__ = ["Writer", "written"]
 
@@ -152,11 +152,14 @@ class _Fitting:
     def _rows(self, unit: Unit) -> tuple[list[Any], Sequence[Message]]:
         """The rows of a unit, as much of it as the format holds, and the messages that they are."""
         messages = [message for _, message in unit]
-        for rows in self._candidates(messages):
+        for came, rows in self._candidates(messages):
             back = self._back(rows)
             if self._same(messages, back, paired=False):
                 self._tell_facts(unit, back)
+                if not came:
+                    self._tell_keys(unit)
                 return rows, messages
+        self._tell_keys(unit)
         fitted = [(number, self._fitted(number, message)) for number, message in unit]
         rows = self._plain([message for _, message in fitted])
         back = self._back(rows)
@@ -168,17 +171,18 @@ class _Fitting:
         messages = [message for _, message in fitted]
         return rows, messages if self._same(messages, back, paired=False) else back
 
-    def _candidates(self, messages: list[Message]) -> Iterator[list[Any]]:
+    def _candidates(self, messages: list[Message]) -> Iterator[tuple[bool, list[Any]]]:
+        """Rows to try, the best first, and whether they are what the messages came in."""
         if self._own and all(message.raw for message in messages):
             rows = self._writer.own(messages)
             if rows is not None:
-                yield rows
-        yield self._plain(messages)
+                yield True, rows
+        yield False, self._plain(messages)
         if self._writer.STRAYS and len(messages) == 1 and len(messages[0].parts) == 1:
             # What no reader could make sense of, kept whole in place of a message: written as what it was.
             value = value_of(getattr(messages[0].parts[0], "json", ""))
             if value is not None:
-                yield [value]
+                yield True, [value]
 
     def _plain(self, messages: list[Message]) -> list[Any]:
         return self._writer.rows(messages, self._names)
@@ -231,20 +235,16 @@ class _Fitting:
         if holds(part):
             return part
         escape = getattr(self._writer, "escape", str)
-        changed = Text(escape(strict(part.text)))
-        if changed.text != part.text and holds(changed):
-            self.tell(
-                "marks", number, "words that the format takes for its own; a sign more or less keeps them"
-            )
+        changed, bare = Text(escape(strict(part.text))), Text(part.text.strip())
+        if changed != part and holds(changed):
+            what = "words that the format takes for its own; a sign more or less keeps them"
+            self.tell("marks", number, what)
             return changed
-        if holds(Text(part.text.strip())):
-            return Text(part.text.strip()) if self._told_blanks(number) else part
+        if holds(bare):
+            self.tell("blanks", number, _BLANKS)
+            return bare
         self.tell("text", number, "a text that reads otherwise")
         return changed
-
-    def _told_blanks(self, number: int) -> bool:
-        self.tell("blanks", number, _BLANKS)
-        return True
 
     def _result(self, number: int, result: ToolResult) -> list[Part]:
         content = [fit for part in result.content for fit in self._part(number, "tool", part, result.call_id)]
@@ -302,6 +302,12 @@ class _Fitting:
                 self.tell("time", number, "the time of a message")
             if message.usage and message.usage != read.usage:
                 self.tell("usage", number, "the provider's count of tokens")
+
+    def _tell_keys(self, unit: Unit) -> None:
+        """What stood beside the parts in the API that they came from, and goes back to that one alone."""
+        for number, message in unit:
+            for key in beside_parts(message):
+                self.tell("keys", number, f"`{key}` of a part, which is for the API that it came from")
 
     def _tell_parts(self, unit: Unit, back: Sequence[Message]) -> None:
         """What still differs when every part alone is held."""

@@ -61,8 +61,15 @@ def encoded(document: Any, *, lines: bool) -> bytes:
     if lines:
         text = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in document)
     else:
-        text = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+        text = _pretty(document) + "\n"
     return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode("utf-8")
+
+
+def _pretty(document: Any) -> str:
+    try:
+        return json.dumps(document, ensure_ascii=False, indent=1)
+    except RecursionError:  # the indenting encoder reaches less deep than the other one
+        return json.dumps(document, ensure_ascii=False)
 
 
 def strict(text: str) -> str:

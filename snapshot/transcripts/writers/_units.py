@@ -16,6 +16,7 @@ __all__ = [
     "Unit",
     "answered",
     "as_user",
+    "beside_parts",
     "identified",
     "in_order",
     "joined",
@@ -184,3 +185,17 @@ def merged_raw(messages: Sequence[Message], key: str) -> dict[str, Any] | None:
     if not all(isinstance(some.get(key), list) for some in raw):
         return None
     return raw[0] | {key: [item for some in raw for item in some[key]]}
+
+
+_BESIDE = frozenset({"annotations", "cache_control", "citations", "thoughtSignature", "thought_signature"})
+
+
+def beside_parts(message: Message) -> list[str]:
+    """Keys in what a message came in that its parts do not hold: marks of a cache, citations, signatures."""
+    found: dict[str, None] = {}
+    for raw in message.raw:
+        for listed in (raw.get("content"), raw.get("parts")):
+            for part in listed if isinstance(listed, list) else ():
+                if isinstance(part, dict) and part.get("thought") is not True:
+                    found |= dict.fromkeys(key for key in _BESIDE & part.keys() if part[key])
+    return sorted(found)

@@ -8,7 +8,7 @@ from typing import Any
 
 from snapshot.messages import Image, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, Transcript
 from snapshot.transcripts._json import compact
-from snapshot.transcripts.writers._claude_code import made_up, named_once
+from snapshot.transcripts.writers._claude_code import keyed, made_up, named_once
 from snapshot.transcripts.writers._fit import instant
 from snapshot.transcripts.writers._json import value_of
 from snapshot.transcripts.writers._units import Tell, Unit, answered, in_order, joined, settled
@@ -51,8 +51,7 @@ def document(rows: list[Any], model: str) -> Any:
     root = made_up(name, "root")
     mapping: dict[str, Any] = {root: {"id": root, "message": None, "parent": None, "children": []}}
     last = root
-    for number, row in enumerate(rows):
-        key = row.get("id") or made_up(name, str(number))
+    for key, row in zip(keyed(rows, "id", name), rows, strict=True):
         mapping[last]["children"] = [key]
         mapping[key] = {"id": key, "message": {**row, "id": key}, "parent": last, "children": []}
         last = key

@@ -8,7 +8,7 @@ from typing import Any
 from snapshot.messages import Message, Opaque
 from snapshot.transcripts._json import compact
 from snapshot.transcripts.writers._blocks import message_of, own_message
-from snapshot.transcripts.writers._claude_code import OWN, made_up, row, units
+from snapshot.transcripts.writers._claude_code import OWN, keyed, made_up, row, units
 from snapshot.transcripts.writers._json import value_of
 
 __all__ = ["IDS", "LINES", "OWN", "STRAYS", "beside", "document", "own", "rows", "units"]
@@ -52,8 +52,7 @@ def document(rows: list[Any], model: str) -> Any:
         return [{"type": "mode", "mode": "normal", "sessionId": session}]
     parent: str | None = None
     linked: list[Any] = []
-    for number, some in enumerate(rows):
-        uuid = some.get("uuid") or made_up(session, str(number))
+    for uuid, some in zip(keyed(rows, "uuid", session), rows, strict=True):
         message = some["message"]
         if model and some["type"] == "assistant" and "model" not in message:
             message = {"model": model, **message}

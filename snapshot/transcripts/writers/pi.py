@@ -8,7 +8,7 @@ from typing import Any
 from snapshot.messages import Image, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, Transcript
 from snapshot.requests._words import base64_of
 from snapshot.transcripts._json import compact
-from snapshot.transcripts.writers._claude_code import made_up, named_once
+from snapshot.transcripts.writers._claude_code import keyed, made_up, named_once
 from snapshot.transcripts.writers._json import value_of
 from snapshot.transcripts.writers._units import Tell, Unit, one_by_one, settled
 
@@ -79,17 +79,13 @@ def document(rows: list[Any], model: str) -> Any:
     if not rows:  # a header alone would be no session
         return [*entries, {"type": "session_info", "id": made_up(session)[:8], "parentId": None, "name": ""}]
     parent: str | None = None
-    for number, row in enumerate(rows):
-        entry = {
-            "type": row["type"],
-            "id": row.get("id") or made_up(session, str(number)),
-            "parentId": parent,
-        }
+    for key, row in zip(keyed(rows, "id", session, 8), rows, strict=True):
+        entry = {"type": row["type"], "id": key, "parentId": parent}
         message = row["message"]
         if model and message["role"] == "assistant":
             message = {**message, "model": model}
         entries.append({**entry, "timestamp": row["timestamp"], "message": message})
-        parent = entry["id"]
+        parent = key
     return entries
 
 
