@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass
 
 from snapshot.raster.face import cell_of
-from snapshot.readers import Reader, layout_files, readers
+from snapshot.readers import Peer, Reader, layout_files, readers
 from snapshot.solver import Answer, bounds_of, explain, solve
 
 _NUMBERS = r'{ face = "%s", width = \d+, height = \d+'
@@ -25,7 +25,7 @@ class Row:
     layout: str
     cell: tuple[int, int]
     answer: Answer
-    peer: tuple[int, int, str] | None
+    peer: Peer | None
     peer_per_token: float
     resized: bool
 
@@ -47,14 +47,15 @@ def compare() -> list[Row]:
             assert reader.billing is not None
             cell = cell_of(shape.face)
             best, best_per_token, resized = None, 0.0, False
-            for width, height, who in reader.peers:
+            for peer in reader.peers:
+                width, height = peer.width, peer.height
                 seen = reader.billing.preprocess(width, height)
                 # A page that is scaled down holds its characters only at a smaller cell: at the same cell as
                 # the others it holds what fits the size that is seen.
                 inside = min(width, seen[0]) // cell[0] * (min(height, seen[1]) // cell[1])
                 per_token = inside / reader.billing.tokens(width, height)
                 if per_token > best_per_token:
-                    best, best_per_token = (width, height, who), per_token
+                    best, best_per_token = peer, per_token
                     resized = seen != (width, height)
             rows.append(
                 Row(reader, name, cell, answer_for(reader, shape.face), best, best_per_token, resized)
@@ -90,7 +91,7 @@ def main() -> None:
         reader, answer = row.reader, row.answer
         name = reader.name if row.layout == "default" else f"{reader.name}/{row.layout}"
         size = f"{answer.width}x{answer.height}"
-        peer = f"{row.peer[0]}x{row.peer[1]}, {row.peer[2]}" if row.peer else ""
+        peer = f"{row.peer.width}x{row.peer.height}, {row.peer.who}" if row.peer else ""
         per_token = f"{row.peer_per_token:.2f}" if row.peer else ""
         print(
             f"{name:<32}{size:>11}{answer.cells:>8,}{answer.tokens:>8,}{float(answer.per_token):>11.2f}"

@@ -40,10 +40,13 @@ def text_stages(chars: int) -> Iterator[Row]:
         source = Source(text)
         atlas = setting.atlas(source)
 
-        def typeset(source=source, atlas=atlas) -> int:
-            return sum(1 for _ in set_pages(source, atlas, layout.columns, layout.rows))
+        for compiled in (False, True):
 
-        yield Row("typeset", name, chars, *least(typeset))
+            def typeset(source=source, atlas=atlas, compiled=compiled) -> int:
+                grids = set_pages(source, atlas, layout.columns, layout.rows, compiled=compiled)
+                return sum(1 for _ in grids)
+
+            yield Row("typeset", f"{name}, {'numba' if compiled else 'numpy'}", chars, *least(typeset))
     source = Source(text_of(layout.capacity))
     page = next(setting.pages(source, threads=1))
     reader = PageReader(layout, setting.atlas(source))

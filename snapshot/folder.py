@@ -15,28 +15,33 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import snapshot
 from snapshot.errors import OutputError, PageError
 from snapshot.files import store
-from snapshot.layout import layout_for
-from snapshot.legibility.readback import PageReader, ReadPage
+from snapshot.layout import Layout, layout_for
+from snapshot.legibility.readback import PageCells, PageReader, ReadPage, read_page
 from snapshot.pages import Page, Setting
-from snapshot.raster.atlas import atlas_for
+from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.compress import compressor_for
+from snapshot.raster.face import extra_of
 from snapshot.source import Elision, Source, strict_text
 from snapshot.tokens import text_tokens
 from snapshot.typeset.fold import fold
 from snapshot.typeset.marks import GUIDE, LINES_GUIDE
 from snapshot.typeset.uncovered import uncovered
+from snapshot.typeset.units import Unit
 
 __all__ = [
     "MANIFEST",
     "SCHEMA",
     "Mismatch",
+    "OpenFolder",
     "check",
+    "foreign_pages",
     "load_manifest",
+    "open_folder",
     "open_pages",
     "read_source",
     "store",
@@ -54,11 +59,12 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """Where a page does not say what its source says."""
+    """Where a page does not say what its source says; `broken` is which promise that breaks."""
 
     page: int
     file: str
     problem: str
+    broken: Literal["untampered", "complete", "read back"]
 
 
 def write(
@@ -122,6 +128,9 @@ def load_manifest(folder: Path) -> dict[str, Any]:
     found = manifest.get("schema") if isinstance(manifest, dict) else None
     if found != SCHEMA:
         raise PageError(f"{path}: schema is {found!r}, this version reads {SCHEMA!r}")
+    pages = manifest.get("pages")
+    if not isinstance(pages, list) or not all(map(_is_entry, pages)):
+        raise PageError(f"{path}: its list of pages is damaged; render the pages again")
     return manifest
 
 
@@ -149,10 +158,39 @@ def read_source(folder: Path, manifest: dict[str, Any]) -> Source:
     return source
 
 
-def open_pages(folder: Path, manifest: dict[str, Any]) -> Callable[[dict[str, Any]], ReadPage]:
-    """A function that reads the page of an entry of `manifest["pages"]` from its pixels.
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenFolder:
+    """A folder whose pages can be read.
 
-    It raises PageError for a page that is missing or does not read.
+    Attributes:
+        folder: where it is.
+        layout: what the pages were laid out by.
+        atlas: the glyphs they were set with.
+        reader: reads them.
+    """
+
+    folder: Path
+    layout: Layout
+    atlas: Atlas
+    reader: PageReader
+
+    def cells(self, entry: dict[str, Any]) -> PageCells:
+        """What stands in the cells of the page of an entry of `manifest["pages"]`.
+
+        Raises:
+            PageError: the page is missing or does not read.
+        """
+        path = self.folder / Path(entry["file"]).name
+        try:
+            return self.reader.cells(path.read_bytes())
+        except OSError as error:
+            raise PageError(f"{path.name}: {error.strerror}; render the pages again") from error
+        except PageError as error:
+            raise PageError(f"{path.name}: {error}") from error
+
+
+def open_folder(folder: Path, manifest: dict[str, Any]) -> OpenFolder:
+    """The folder with its layout and face opened.
 
     Raises:
         PageError: the face here is not the one that the pages were set in.
@@ -168,26 +206,48 @@ def open_pages(folder: Path, manifest: dict[str, Any]) -> Callable[[dict[str, An
             face=table["face"],
             text_columns=table["text_columns"],
         )
-        setting = Setting(layout, font=table["font"])
+        atlas = _atlas(folder, Setting(layout, font=table["font"]), table)
     except KeyError as error:
         raise PageError(f"{folder / MANIFEST}: layout has no {error}; render the pages again") from error
-    if setting.face.digest != table.get("face_sha256"):
+    return OpenFolder(folder, layout, atlas, PageReader(layout, atlas))
+
+
+def open_pages(folder: Path, manifest: dict[str, Any]) -> Callable[[dict[str, Any]], ReadPage]:
+    """A function that reads the page of an entry of `manifest["pages"]` from its pixels.
+
+    It raises PageError for a page that is missing or does not read.
+
+    Raises:
+        PageError, FontError: as `open_folder` does.
+    """
+    opened = open_folder(folder, manifest)
+    return lambda entry: read_page(opened.cells(entry))
+
+
+def _atlas(folder: Path, setting: Setting, table: dict[str, Any]) -> Atlas:
+    """The glyphs that the pages of a manifest were set with."""
+    face, helpers, glyphs = setting.face, table["helpers"], table["glyphs"]
+    if not (isinstance(helpers, list) and isinstance(glyphs, str)):
+        raise PageError(f"{folder / MANIFEST}: helpers or glyphs are damaged; render the pages again")
+    used = tuple(helper for helper in face.fallback if helper.name in helpers)
+    lacking = [name for name in helpers if name not in {helper.name for helper in used}]
+    if lacking:
         raise PageError(
-            f"{folder}: set in another face than the {setting.face.name} that is here (another version of "
-            "its font, or other extras installed); render the pages again"
+            f"{folder}: set with the face {lacking[0]}, which is not here{_how_to_get(lacking[0])}"
         )
-    reader = PageReader(layout, atlas_for(setting.face, table.get("helpers")))
+    atlas = atlas_for(replace(face, fallback=used), tuple(map(Unit.parse, glyphs.split())))
+    if atlas.face.digest != table["face_sha256"]:
+        raise PageError(
+            f"{folder}: set in another face than the {face.name} that is here (another version of its font); "
+            "render the pages again"
+        )
+    return atlas
 
-    def read(entry: dict[str, Any]) -> ReadPage:
-        path = folder / Path(entry["file"]).name
-        try:
-            return reader.read(path.read_bytes())
-        except OSError as error:
-            raise PageError(f"{path.name}: {error.strerror}; render the pages again") from error
-        except PageError as error:
-            raise PageError(f"{path.name}: {error}") from error
 
-    return read
+def _how_to_get(helper: Any) -> str:
+    """How to install a face that helps out, where one of the extras brings it."""
+    extra = extra_of(str(helper))
+    return f": pip install 'snapshot-pages[{extra}]'" if extra else ""
 
 
 def check(folder: Path, manifest: dict[str, Any]) -> list[Mismatch]:
@@ -200,37 +260,53 @@ def check(folder: Path, manifest: dict[str, Any]) -> list[Mismatch]:
     marks: list[int] = []
     length = position = 0
     for entry in manifest["pages"]:
-        start, stop = entry["start"], entry["stop"]
-        problems = []
+        number, file, start, stop = entry["number"], entry["file"], entry["start"], entry["stop"]
         if start != position:
-            problems.append(f"starts at character {start}, the page before it stops at {position}")
+            problem = f"starts at character {start}, the page before it stops at {position}"
+            found.append(Mismatch(number, file, problem, "complete"))
         position = stop
         try:
             page = read(entry)
         except PageError as error:
-            problems.append(str(error))
-        else:
-            if sha256((folder / entry["file"]).read_bytes()).hexdigest() != entry["sha256"]:
-                problems.append("the file is not the one that was rendered")
-            want = fold(source.text[start:stop]).text
-            if page.text != want:
-                problems.append(
-                    f"differs from its source at character {start + _first_difference(page.text, want)}"
-                )
-            marks += [length + mark for mark in page.marks]
-            length += len(page.text)
-        found += [Mismatch(entry["number"], entry["file"], problem) for problem in problems]
+            missing = not (folder / Path(file).name).exists()
+            found.append(Mismatch(number, file, str(error), "complete" if missing else "read back"))
+            continue
+        if sha256((folder / file).read_bytes()).hexdigest() != entry["sha256"]:
+            found.append(Mismatch(number, file, "the file is not the one that was rendered", "untampered"))
+        want = fold(source.text[start:stop]).text
+        if page.text != want:
+            at = start + _first_difference(page.text, want)
+            found.append(Mismatch(number, file, f"differs from its source at character {at}", "read back"))
+        marks += [length + mark for mark in page.marks]
+        length += len(page.text)
     if position != len(source.text):
-        found.append(Mismatch(0, MANIFEST, f"pages hold {position} of {len(source.text)} characters"))
+        problem = f"pages hold {position} of {len(source.text)} characters"
+        found.append(Mismatch(0, MANIFEST, problem, "complete"))
     wanted = fold(source.text).folded_offsets(np.array(source.marks, np.int64)).tolist()
     if not found and marks != wanted:
-        found.append(Mismatch(0, MANIFEST, "the marks on the pages are not those of the source"))
+        problem = "the marks on the pages are not those of the source"
+        found.append(Mismatch(0, MANIFEST, problem, "read back"))
     return found
+
+
+def foreign_pages(folder: Path, manifest: dict[str, Any]) -> list[str]:
+    """Names of files that look like pages and are not in the manifest."""
+    known = {entry["file"] for entry in manifest["pages"]}
+    return sorted(path.name for path in folder.glob("page-*") if path.name not in known)
 
 
 def _first_difference(one: str, other: str) -> int:
     return next(
         (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+
+
+def _is_entry(entry: object) -> bool:
+    counts, texts = ("number", "width", "height", "start", "stop"), ("file", "sha256")
+    return (
+        isinstance(entry, dict)
+        and all(type(entry.get(key)) is int for key in counts)
+        and all(type(entry.get(key)) is str for key in texts)
     )
 
 
@@ -290,9 +366,10 @@ def _manifest(
             "cell": list(layout.cell),
             "levels": face.levels,
             "face": layout.face,
-            "face_sha256": face.digest,
-            "helpers": len(atlas.face.fallback),
-            "font": str(face.path) if face.name != layout.face else None,
+            "face_sha256": atlas.face.digest,
+            "helpers": [helper.name for helper in atlas.face.fallback],
+            "glyphs": " ".join(map(str, atlas.extra)),
+            "font": None if setting.font is None else str(setting.font),
             "detail": layout.reader.detail or None,
         },
         "source": {

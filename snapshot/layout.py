@@ -108,7 +108,7 @@ class Layout:
         lines += [
             f"  limit       {key.replace('_', ' ')}: {value:,}" for key, value in self.reader.limits.items()
         ]
-        lines += [f"  evidence    {item}" for item in self.reader.evidence]
+        lines += [f"  evidence    {item}" for item in (*self.reader.trials, *self.reader.evidence)]
         lines += [f"  source      {item}" for item in self.reader.sources]
         return "\n".join([*lines, f"  as of       {self.reader.as_of}"])
 

@@ -10,28 +10,32 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
+from snapshot.compiled import can_compile, is_loaded
 from snapshot.layout import Layout, layout_for
 from snapshot.messages import Transcript
-from snapshot.raster.atlas import Atlas, atlas_for, helpers_for
+from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.blit import Blitter
-from snapshot.raster.compiled import can_compile, is_loaded
 from snapshot.raster.compress import compressor_for
 from snapshot.raster.face import Face, load_face, user_face
 from snapshot.raster.png import encode_png
 from snapshot.source import Source, source_of
 from snapshot.typeset.grid import Grid, set_pages
 from snapshot.typeset.lines import set_lines
+from snapshot.typeset.needed import needed
 
 __all__ = ["Page", "PageSpan", "Setting", "render"]
 
-# Characters from which the compiled kernel pays for its loading: that takes a quarter of a second in a
-# new process, with numba's cache warm, and each million characters then takes 0.02 s less, at any profile and
-# depth (the rows "raster" of `python -m benchmarks.speed`, and `python -X importtime`).
+# Characters from which the compiled kernels pay for their loading: that takes 0.3 s in a new process, with
+# numba's cache warm, and each million characters then takes 0.02 to 0.04 s less (the rows "raster" and
+# "typeset" of `python -m benchmarks.speed`, and `python -X importtime`).
 _LARGE = 12_000_000
+# Tasks that a long job is cut into for each thread, at the least, and pages that a task may be.
+_TASKS, _MOST_IN_TASK = 8, 4
 
 
 @dataclass(frozen=True)
@@ -87,18 +91,19 @@ class Setting:
 
     def __init__(self, layout: Layout, *, font: str | Path | None = None) -> None:
         self.layout = layout
+        self.font = None if font is None else Path(font)
         face = load_face(layout.face)
         self.face: Face = face if font is None else user_face(font, face)
 
     def atlas(self, source: Source) -> Atlas:
         """The glyphs that `source` needs."""
-        return atlas_for(self.face, helpers_for(self.face, source.text))
+        return atlas_for(self.face, needed(source.text, atlas_for(self.face)))
 
-    def grids(self, source: Source, atlas: Atlas) -> Iterator[Grid]:
+    def grids(self, source: Source, atlas: Atlas, *, compiled: bool = False) -> Iterator[Grid]:
         """The pages of `source` as glyph numbers: flowing, or in columns that keep lines."""
         layout = self.layout
         if not layout.text_columns:
-            return set_pages(source, atlas, layout.columns, layout.rows)
+            return set_pages(source, atlas, layout.columns, layout.rows, compiled=compiled)
         return set_lines(
             source,
             atlas,
@@ -143,9 +148,10 @@ class Setting:
         compressor = compressor_for(compress)
         if compiled is None:
             compiled = is_loaded() or len(source.text) >= _LARGE
+        compiled = compiled and can_compile()
         atlas = self.atlas(source)
         layout = self.layout
-        blitter = Blitter(atlas, layout.width, compiled=compiled and can_compile())
+        blitter = Blitter(atlas, layout.width, compiled=compiled)
         local = threading.local()
 
         def finish(number: int, grid: Grid) -> Page:
@@ -157,29 +163,31 @@ class Setting:
             tokens = layout.billing.tokens(layout.width, height)
             return Page(number, png, layout.width, height, grid.start, grid.stop, tokens)
 
-        grids = enumerate(self.grids(source, atlas), 1)
+        grids = enumerate(self.grids(source, atlas, compiled=compiled), 1)
         threads = threads or _processors()
         if threads == 1 or len(source.text) <= 2 * layout.capacity:
             return (finish(number, grid) for number, grid in grids)
-        return _in_order(finish, grids, threads)
+        size = len(source.text) // layout.capacity // (_TASKS * threads)
+        return _in_order(finish, grids, threads, min(max(1, size), _MOST_IN_TASK))
 
 
 def _in_order(
-    finish: Callable[[int, Grid], Page], grids: Iterator[tuple[int, Grid]], threads: int
+    finish: Callable[[int, Grid], Page], grids: Iterator[tuple[int, Grid]], threads: int, size: int
 ) -> Iterator[Page]:
     """The finished pages in their order, made in threads, a few ahead of the one that is asked for.
 
-    Threads set pages too, one at a time: were that left to the thread that asks for pages, there would be
-    one more that wants a processor and the interpreter's lock.
+    A task is `size` pages one after the other, since a quick page takes hardly longer than the change from
+    thread to thread. Threads set pages too, one task at a time: were that left to the thread that asks for
+    pages, there would be one more that wants a processor and the interpreter's lock.
     """
     from concurrent.futures import ThreadPoolExecutor
 
     turn = threading.Lock()
 
-    def work() -> Page | None:
+    def work() -> list[Page]:
         with turn:
-            item = next(grids, None)
-        return None if item is None else finish(*item)
+            items = list(islice(grids, size))
+        return [finish(*item) for item in items]
 
     with ThreadPoolExecutor(threads) as pool:
         waiting = deque(pool.submit(work) for _ in range(2 * threads))
@@ -187,9 +195,9 @@ def _in_order(
         number = 1
         try:
             while waiting:
-                page = waiting.popleft().result()
-                if page is not None:
-                    made[page.number] = page
+                pages = waiting.popleft().result()
+                if pages:
+                    made |= {page.number: page for page in pages}
                     waiting.append(pool.submit(work))
                 while number in made:
                     yield made.pop(number)

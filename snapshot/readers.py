@@ -12,14 +12,15 @@ A layout file holds one provider. Its keys:
     * `price`: USD per million tokens as text: `input`, `cache_write`, `cache_read`, `output`; `steps`: the
       same `above` so many tokens of prompt, for the whole prompt
     * `chars_per_token`: `value` and `basis`, for ASCII text; `tokenizer`: a vocabulary that counts exactly
-    * `limits`: what the provider refuses, see `LIMITS`; `evidence`: what is known of legible cells,
-      or a sentence that begins with "not measured"
+    * `limits`: what the provider refuses, see `LIMITS`
+    * `trials`: published trials of how well it reads, see `snapshot.evidence`; `evidence`: what else is known
+      of that, or a sentence that begins with "not measured"
     * `uncertain`, `conflict`: a sentence on figures that are not certain; which of several was taken, and why
     * `layouts`: by name, `default` first: `face` (a file of `fonts/`), `width`, `height` of a full page; the
       answers of `snapshot.solver`. `text_columns`: columns that keep lines, in place of flowing text.
       `bounds`: `max_side`, the longest side a page may take, and `why`
     * `example`: a model id that stands for the reader where costs are compared
-    * `peers`: page sizes that other tools use, to compare with
+    * `peers`: pages that other tools send, to compare with: `size`, `who`, and `glyphs` on their `cell`
     * `[[readers.lines]]`: models of the reader that differ: `models`, and their own `window`, `max_output`,
       `price`, `limits`, `billing_at`
     * `extends`: the name of a reader of which everything else is taken that the table does not give
@@ -43,6 +44,7 @@ from typing import Any, TypeVar
 
 from snapshot.billing import BillingRule, rule_from
 from snapshot.errors import LayoutError
+from snapshot.evidence import Trial, trial_from
 from snapshot.resources import locate
 from snapshot.schema import Key, check, money
 
@@ -51,6 +53,7 @@ __all__ = [
     "LIMITS",
     "ModelLine",
     "PageShape",
+    "Peer",
     "Price",
     "Reader",
     "best_match",
@@ -111,6 +114,7 @@ _READER = {
     "uncertain": Key("text"),
     "conflict": Key("text"),
     "evidence": Key("texts"),
+    "trials": Key("tables"),
     "bounds": Key("table"),
     "peers": Key("tables"),
     "layouts": Key("table"),
@@ -131,7 +135,12 @@ _SHAPE = {
     "text_columns": Key("count"),
 }
 _BOUNDS = {"max_side": Key("count", required=True), "why": Key("text", required=True)}
-_PEER = {"size": Key("size", required=True), "who": Key("text", required=True)}
+_PEER = {
+    "size": Key("size", required=True),
+    "who": Key("text", required=True),
+    "glyphs": Key("text"),
+    "cell": Key("size"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +151,17 @@ class PageShape:
     width: int
     height: int
     text_columns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A page that another tool sends to the reader: its size in pixels; glyphs and cell where known."""
+
+    width: int
+    height: int
+    who: str
+    glyphs: str = ""
+    cell: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,19 +232,20 @@ class Reader:
     limits: Mapping[str, int] = field(default_factory=dict)
     bounds: tuple[int, str] | None = None
     layouts: Mapping[str, PageShape] = field(default_factory=dict)
-    peers: tuple[tuple[int, int, str], ...] = ()
+    peers: tuple[Peer, ...] = ()
     lines: tuple[ModelLine, ...] = ()
     example: str = ""
     uncertain: str = ""
     conflict: str = ""
     evidence: tuple[str, ...] = ()
+    trials: tuple[Trial, ...] = ()
     sources: tuple[str, ...] = ()
     route: str = "direct"
 
     @property
     def measured(self) -> bool:
         """Whether anybody has published how well it reads small glyphs."""
-        return any(not item.startswith("not measured") for item in self.evidence)
+        return bool(self.trials) or any(not item.startswith("not measured") for item in self.evidence)
 
     def rule_at(self, detail: str | None) -> BillingRule:
         """The billing rule of images sent at `detail`; the reader's own where none is known for it."""
@@ -376,7 +397,16 @@ def _reader(file: Mapping[str, Any], entry: Mapping[str, Any], where: str) -> Re
         limits=own.limits,
         bounds=None if bounds is None else (bounds["max_side"], bounds["why"]),
         layouts={name: PageShape(**shape) for name, shape in shapes.items()},
-        peers=tuple((*peer["size"], peer["who"]) for peer in peers),
+        peers=tuple(
+            Peer(
+                width=peer["size"][0],
+                height=peer["size"][1],
+                who=peer["who"],
+                glyphs=peer.get("glyphs", ""),
+                cell=tuple(peer["cell"]) if "cell" in peer else None,
+            )
+            for peer in peers
+        ),
         lines=tuple(
             line_from(check(line, _LINE, f"{where}, line {number}"), rules, f"{where}, line {number}")
             for number, line in enumerate(entry.get("lines", ()), 1)
@@ -385,6 +415,10 @@ def _reader(file: Mapping[str, Any], entry: Mapping[str, Any], where: str) -> Re
         uncertain=entry.get("uncertain", ""),
         conflict=entry.get("conflict", ""),
         evidence=tuple(entry.get("evidence", ())),
+        trials=tuple(
+            trial_from(trial, f"{where}, trial {number}")
+            for number, trial in enumerate(entry.get("trials", ()), 1)
+        ),
         sources=tuple(file["sources"]),
     )
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from snapshot.messages import File, Opaque, Reasoning, Text, ToolCall, ToolResult, Transcript
 
-__all__ = ["CLASSES", "class_of", "classes_of"]
+__all__ = ["CLASSES", "class_of", "classes_of", "is_code_line"]
 
 CLASSES = ("prose", "code", "JSON", "logs", "CJK")
 
@@ -45,6 +45,14 @@ def class_of(text: str) -> str:
     if len(lines) > 2 and (coded * 3 > len(lines) or len(_NUMBERED.findall(stripped)) * 10 > 8 * len(lines)):
         return "code"
     return "logs"
+
+
+def is_code_line(line: str) -> bool:
+    """Whether a single line is code, a log or data: it has the signs of code, or few words for its length."""
+    if _CODE_LINE.match(line) or _NUMBERED.match(line):
+        return True
+    worded = sum(char.isalpha() or char in " ,.'" for char in line)
+    return worded * 10 < 8 * len(line)
 
 
 def classes_of(transcripts: Iterable[Transcript]) -> dict[str, str]:

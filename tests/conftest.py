@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: threads that wait for each other are slow
+
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from PIL import Image
 
 from snapshot.layout import Layout, layout_for
 from snapshot.legibility.readback import PageReader, ReadPage
 from snapshot.pages import Page, Setting
+from snapshot.raster.atlas import atlas_for
+from snapshot.raster.drawn import INKS
+from snapshot.raster.face import load_face
 from snapshot.source import Source
+from snapshot.typeset.marks import END, PAD, PAGE_MARKS
 
 settings.register_profile(
     "default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
@@ -79,3 +88,31 @@ def real() -> Path:
     if not folder.is_dir():
         pytest.skip("real transcripts are not in the repository, and not beside it here")
     return folder
+
+
+def small_face(path: Path, cell: tuple[int, int]) -> None:
+    """A face file at `path` for any cell: ASCII and marks of the 8×16 face, shrunk, as drawn glyphs."""
+    face = load_face("fira-8x16")
+    atlas = atlas_for(face)
+    lines = []
+    taken: set[bytes] = set()
+    codes = [*range(33, 127), *map(ord, PAGE_MARKS), ord(PAD), ord(END)]
+    for code in codes:
+        number = {ord(PAD): atlas.pad, ord(END): atlas.end}.get(code, int(atlas.glyphs[code]))
+        grey = Image.fromarray(atlas.ink[number] * np.uint8(85)).resize(cell, Image.Resampling.BOX)
+        ink = (np.asarray(grey).astype(int) * 3 + 127) // 255
+        # No two characters share pixels, however small they are.
+        for at in range(ink.size):
+            if ink.any() and ink.tobytes() not in taken:
+                break
+            ink = ink.copy()
+            ink.reshape(-1)[-1 - at] = 3 - ink.reshape(-1)[-1 - at]
+        taken.add(ink.tobytes())
+        lines += [f"= U+{code:04X}", *("".join(INKS[level] for level in row) for row in ink)]
+    path.with_suffix(".txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.write_text(
+        f'title = "small"\npath = "{face.path}"\naxes = [500]\npixel_size = [{cell[0]}, {cell[0]}]\n'
+        f'hinting = "light"\ncell = [{cell[0]}, {cell[1]}]\nbaseline = {cell[1] * 3 // 4}\nlevels = 4\n'
+        f'drawn = "{path.stem}.txt"\n',
+        encoding="utf-8",
+    )

@@ -32,7 +32,7 @@ FACES = ("fira-9x16", "fira-8x16")
 
 @pytest.fixture(scope="module", params=FACES)
 def atlas(request: pytest.FixtureRequest) -> Atlas:
-    return atlas_for(load_face(request.param), 0)
+    return atlas_for(load_face(request.param))
 
 
 def glyph(atlas: Atlas, char: str) -> np.ndarray:
@@ -187,7 +187,7 @@ def test_case_004_nothing_is_normalised():
 def test_case_004_wide_takes_two_cells_and_half_width_one():
     pytest.importorskip("noto_cjk_sans_jp_regular", reason="the extra `cjk` is not installed")
     setting = Setting(layout_for("claude-opus-4-8"))
-    atlas = setting.atlas(Source("漢ｶ한"))
+    atlas = setting.atlas(Source("漢字カｶ한Ａ"))
     assert [int(atlas.cells[ord(char)]) for char in "漢字カｶ한Ａ"] == [2, 2, 2, 1, 2, 2]
 
 

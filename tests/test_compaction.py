@@ -412,6 +412,7 @@ def test_preflight_counts_the_draft():
 # --- archive
 
 
+@settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(conversations())
 def test_an_archive_survives_storing(conversation):
     compaction = shrink(conversation)

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import snapshot
+from snapshot import compiled as compiled_module
+from snapshot.compiled import can_compile
 from snapshot.errors import SnapshotError
 from snapshot.layout import layout_for
 from snapshot.pages import Setting
-from snapshot.raster import compiled as compiled_module
-from snapshot.raster.compiled import can_compile
 from snapshot.raster.compress import PROFILES, compressor_for
 from snapshot.resources import locate
 from snapshot.source import Source
@@ -111,7 +111,7 @@ _RENDER = """
 import snapshot
 from snapshot.layout import layout_for
 from snapshot.pages import Setting
-from snapshot.raster.compiled import can_compile
+from snapshot.compiled import can_compile
 from snapshot.source import Source
 
 print(can_compile())
@@ -170,7 +170,7 @@ def test_rendering_a_small_text_loads_nothing_heavy():
     code = (
         "import sys, snapshot\n"
         "list(snapshot.render('text\\n' * 20000, model='claude-opus-4-8'))\n"
-        "print([name for name in ('numba', 'PIL', 'isal') if name in sys.modules])\n"
+        "print([name for name in ('numba', 'PIL', 'isal', 'uharfbuzz') if name in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -65,8 +65,8 @@ def test_tools_images_and_rungs():
 
 
 def test_the_table_is_for_people():
-    for path in [EXAMPLE, *sorted(HERE.glob("cases/0[0123][02458]*/input.*"))]:
-        result = run("inspect", path, "--salvage")
+    for path in [EXAMPLE, *sorted(HERE.glob("cases/0[0123][2458]*/input.*"))]:
+        result = run("inspect", path)
         lines = result.stdout.splitlines()
         assert lines[0].startswith("file           ")
         assert lines[1].startswith("format         ")

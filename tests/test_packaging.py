@@ -35,6 +35,9 @@ def test_the_wheel_holds_one_import_package(wheel):
         "manifest.schema.json",
         "layouts/anthropic.toml",
         "fonts/drawn-8x16.txt",
+        "fonts/emoji-names.txt",
+        "fonts/noto-world.toml",
+        "fonts/drawn-7x13.toml",
     ):
         assert f"snapshot/{wanted}" in names
 

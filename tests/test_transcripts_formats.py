@@ -449,11 +449,9 @@ def test_trajectory_gaps():
         ("assistant", (Text("Empty."), ToolCall("c3", "ask", "{}"))),
         (
             "tool",
-            (
-                ToolResult("c3", (Opaque("subagent_trajectory_ref", '[{"trajectory_id":"sub-1"}]'),)),
-                ToolResult("", (Text("disk is 91 % full"),)),
-            ),
+            (ToolResult("c3", (Opaque("subagent_trajectory_ref", '[{"trajectory_id":"sub-1"}]'),)),),
         ),
+        ("system", (Text("disk is 91 % full"),)),
         ("assistant", (Text("Done."),)),
         ("system", (Opaque("robot", '{"step_id":8,"source":"robot","message":"beep"}'),)),
     ]
@@ -462,6 +460,5 @@ def test_trajectory_gaps():
         "step-order": 1,
         "unknown-step": 1,
         "sidechain": 1,
-        "no-id": 1,
         "open-call": 1,
     }

@@ -19,14 +19,14 @@ from snapshot.messages import (
     ToolCall,
     ToolResult,
 )
-from snapshot.transcripts import FORMATS, load
+from snapshot.transcripts import FORMATS, conversations, detect, load
 from tests.transcript_samples import (
     FRAMES,
     JUNK,
     TURNS,
-    WRITERS,
     numbered,
 )
+from tests.transcript_writers import WRITERS
 
 # --- laws
 
@@ -49,6 +49,9 @@ def test_no_shape_of_json_raises(name, values):
     data = FRAMES[name](values)
     transcript = load(data, format=name)
     assert transcript == load(data, format=name)
+    assert detect(data)[-1].format == "text"
+    for listed in conversations(data, format=name):
+        load(data, format=name, conversation=listed.id, as_sent=True)
     if name in ("anthropic", "openai-chat"):
         strays = [value for value in values if not isinstance(value, dict)]
         kept = [m.parts[0] for m in transcript.messages if m.role == "system" and m.parts]

@@ -322,6 +322,63 @@ FRAMES: dict[str, Callable[[list[Any]], bytes]] = {
     "claude-session": lambda values: log(
         *({"type": "assistant", "sessionId": "s", "message": v} for v in values)
     ),
+    "codex": lambda values: log(
+        *({"timestamp": "T", "type": "response_item", "payload": v} for v in values),
+        *({"timestamp": v, "type": "compacted", "payload": {"replacement_history": v}} for v in values),
+        *({"timestamp": "T", "type": "event_msg", "payload": v} for v in values),
+        *({"timestamp": v, "type": v, "payload": {"type": v}} for v in values),
+    ),
+    "pi": lambda values: log(
+        *({"type": "message", "id": str(n), "parentId": v, "message": v} for n, v in enumerate(values)),
+        *({"type": "compaction", "id": v, "parentId": "0", "summary": v, "retainedTail": v} for v in values),
+        *({"type": v, "id": v, "parentId": v, "message": v} for v in values),
+    ),
+    "ai-sdk": lambda values: packed(
+        [
+            *({"role": "assistant", "parts": [v, {"type": v, "toolCallId": v, "state": v}]} for v in values),
+            *({"role": "user", "parts": v} for v in values),
+            *(
+                {"role": "tool", "content": [{"type": v}, {"type": "tool-result", "output": v}]}
+                for v in values
+            ),
+        ]
+    ),
+    "langchain": lambda values: packed(
+        [
+            *({"type": "ai", "data": {"content": [v], "tool_calls": v}} for v in values),
+            *({"lc": 1, "id": v, "kwargs": v} for v in values),
+        ]
+    ),
+    "sharegpt": lambda values: packed({"conversations": values, "system": values[0], "tools": values[0]}),
+    "claude-export": lambda values: packed(
+        {
+            "chat_messages": [
+                *values,
+                *({"sender": "assistant", "content": [v], "attachments": v} for v in values),
+            ]
+        }
+    ),
+    "chatgpt-export": lambda values: packed(
+        {
+            "title": values[0],
+            "current_node": values[0],
+            "mapping": {
+                str(n): {"id": v, "parent": str(n - 1), "message": {"author": {"role": "tool"}, "content": v}}
+                for n, v in enumerate(values)
+            }
+            | {f"m{n}": {"parent": f"m{n - 1}", "message": v} for n, v in enumerate(values)},
+        }
+    ),
+    "gemini": lambda values: packed({"contents": values, "systemInstruction": values[0]}),
+    "openai-responses": lambda values: packed(
+        {
+            "instructions": values[0],
+            "input": [
+                *values,
+                *({"type": v, "role": v, "content": [{"type": v}], "output": v} for v in values),
+            ],
+        }
+    ),
 }
 
 
@@ -348,66 +405,3 @@ def numbered(turns: Turns) -> list[tuple[str, str, list[tuple[str, str, Json, st
         (ask, reply, [(f"call{t}.{c}", *call) for c, call in enumerate(calls)])
         for t, (ask, reply, calls) in enumerate(turns)
     ]
-
-
-def as_anthropic(turns: Turns) -> list[Json]:
-    messages: list[Json] = []
-    for ask, reply, calls in numbered(turns):
-        uses = [{"type": "tool_use", "id": ref, "name": name, "input": args} for ref, name, args, _ in calls]
-        messages.append({"role": "user", "content": ask})
-        messages.append({"role": "assistant", "content": [{"type": "text", "text": reply}, *uses]})
-        if calls:
-            messages.append({"role": "user", "content": [answer(ref, out)[0] for ref, _, _, out in calls]})
-    return messages
-
-
-def as_openai(turns: Turns) -> list[Json]:
-    messages: list[Json] = []
-    for ask, reply, calls in numbered(turns):
-        made = [
-            {"id": ref, "type": "function", "function": {"name": name, "arguments": json.dumps(args)}}
-            for ref, name, args, _ in calls
-        ]
-        messages.append({"role": "user", "content": [{"type": "text", "text": ask}]})
-        messages.append({"role": "assistant", "content": reply} | ({"tool_calls": made} if made else {}))
-        messages += [{"role": "tool", "tool_call_id": ref, "content": out} for ref, _, _, out in calls]
-    return messages
-
-
-def as_atif(turns: Turns) -> Json:
-    steps: list[Json] = []
-    for ask, reply, calls in numbered(turns):
-        made = [
-            {"tool_call_id": ref, "function_name": name, "arguments": args} for ref, name, args, _ in calls
-        ]
-        seen = [{"source_call_id": ref, "content": out} for ref, _, _, out in calls]
-        steps.append({"source": "user", "message": ask})
-        steps.append(
-            {"source": "agent", "message": reply, "tool_calls": made, "observation": {"results": seen}}
-        )
-    numbers = [step | {"step_id": n} for n, step in enumerate(steps, 1)]
-    return {"schema_version": "ATIF-v1.7", "agent": {}, "steps": numbers}
-
-
-def as_rows(turns: Turns, session_key: str) -> list[Json]:
-    """One row per block, as Claude Code writes them."""
-    rows: list[Json] = []
-    for n, message in enumerate(as_anthropic(turns)):
-        content = message["content"]
-        for block in content if isinstance(content, list) else [content]:
-            inner = {"role": message["role"], "content": [block] if isinstance(content, list) else block}
-            if message["role"] == "assistant":
-                inner["id"] = f"msg{n}"
-            rows.append(
-                {"type": message["role"], session_key: "s", "uuid": f"u{len(rows)}", "message": inner}
-            )
-    return rows
-
-
-WRITERS: dict[str, Callable[[Turns], bytes]] = {
-    "anthropic": lambda turns: packed(as_anthropic(turns)),
-    "openai-chat": lambda turns: json.dumps({"messages": as_openai(turns)}, indent=1).encode(),
-    "atif": lambda turns: packed(as_atif(turns)),
-    "claude-stream": lambda turns: log(*as_rows(turns, "session_id")),
-    "claude-session": lambda turns: log(*as_rows(turns, "sessionId")),
-}

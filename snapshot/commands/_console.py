@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,11 @@ __all__ = [
     "UNUSABLE",
     "Commands",
     "load",
+    "note_code_points",
     "note_oddities",
     "positive",
     "print_json",
+    "reading_options",
     "save",
     "say",
 ]
@@ -71,16 +74,48 @@ def positive(text: str) -> int:
     return value
 
 
-def load(session: str, wanted: str | None) -> Transcript:
-    """The transcript of a file, or of standard input for `-`."""
+def reading_options(parser: argparse.ArgumentParser, *, formats: bool = True) -> None:
+    """Add the options that say what of a transcript is read; with `formats`, also how it is."""
+    if formats:
+        parser.add_argument("--format", metavar="NAME", help="insist on a transcript format")
+    parser.add_argument(
+        "--conversation",
+        metavar="ID",
+        help="which one, where the file holds several: its id, or the id's start",
+    )
+    parser.add_argument(
+        "--as-sent",
+        action="store_true",
+        help="start at the last compaction, as the model does, not at the start",
+    )
+    parser.add_argument(
+        "--salvage",
+        action="store_true",
+        help="read a document that ends too early up to its last whole message",
+    )
+
+
+def load(session: str, wanted: str | None, choice: argparse.Namespace | None = None) -> Transcript:
+    """The transcript of a file, or of standard input for `-`; `choice` has the `reading_options`."""
     from snapshot.transcripts import load as load_transcript
 
+    def loaded(source: str | bytes) -> Transcript:
+        if choice is None:
+            return load_transcript(source, format=wanted)
+        return load_transcript(
+            source,
+            format=wanted,
+            conversation=choice.conversation,
+            as_sent=choice.as_sent,
+            salvage=choice.salvage,
+        )
+
     if session != "-":
-        return load_transcript(session, format=wanted)
+        return loaded(session)
     if sys.stdin is None or sys.stdin.isatty():
         raise SnapshotError("standard input is a terminal: name a file, or send one with `< FILE`")
     try:
-        return load_transcript(sys.stdin.buffer.read(), format=wanted)
+        return loaded(sys.stdin.buffer.read())
     except TranscriptError as error:
         raise TranscriptError(error.what, path="standard input", line=error.line, byte=error.byte) from error
 
@@ -91,3 +126,15 @@ def note_oddities(transcript: Transcript) -> None:
         say(f"note: {oddity.where}: {oddity.note}")
     if len(transcript.oddities) > _NOTES_SHOWN:
         say(f"note: and {len(transcript.oddities) - _NOTES_SHOWN} more of this kind")
+
+
+def note_code_points(counts: Mapping[str, int], missing: tuple[tuple[str, str], ...]) -> None:
+    """Say once which scripts an extra would draw, instead of printing their code points."""
+    extras = dict(missing)
+    for extra in sorted({extras[script] for script in counts if script in extras}):
+        scripts = [script for script in counts if extras.get(script) == extra]
+        total = sum(counts[script] for script in scripts)
+        say(
+            f"note: {total:,} characters ({', '.join(scripts)}) are printed as code points; "
+            f"pip install 'snapshot-pages[{extra}]' brings a face that draws them"
+        )

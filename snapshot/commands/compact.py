@@ -13,9 +13,11 @@ from snapshot.commands._console import (
     NEEDS_SUMMARIZER,
     Commands,
     load,
+    note_code_points,
     note_oddities,
     positive,
     print_json,
+    reading_options,
     save,
     say,
 )
@@ -68,7 +70,7 @@ def _common(parser: argparse.ArgumentParser) -> None:
         "--archive", metavar="FILE", type=Path, help="archive to continue; the new one goes there"
     )
     _how(parser)
-    parser.add_argument("--format", metavar="NAME", help="insist on a transcript format")
+    reading_options(parser)
     parser.add_argument("--json", action="store_true", help="the report as one JSON object")
 
 
@@ -153,9 +155,10 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
 def _finish(arguments: argparse.Namespace, make: Any, *, dry: bool) -> int:
     from snapshot.commands.render import DEFAULT_MODEL
     from snapshot.compaction import Archive
-    from snapshot.layout import reader_for
+    from snapshot.layout import layout_for, reader_for
+    from snapshot.raster.face import load_face
 
-    transcript = load(arguments.session, arguments.format)
+    transcript = load(arguments.session, arguments.format, arguments)
     model = arguments.model or transcript.model or DEFAULT_MODEL
     api = arguments.api or _API_OF.get(reader_for(model).provider, "openai")
     former: Archive | None = None
@@ -171,6 +174,10 @@ def _finish(arguments: argparse.Namespace, make: Any, *, dry: bool) -> int:
         return NEEDS_SUMMARIZER
     note_oddities(transcript)
     report = compaction.report
+    if report.code_points and compaction.archive is not None:
+        note_code_points(
+            report.code_points, load_face(layout_for(name=compaction.archive.layout).face).missing
+        )
     written = "" if dry else _write(arguments, compaction, api)
     if arguments.json:
         print_json(report.as_json() | {"request": written or None})

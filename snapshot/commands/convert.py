@@ -8,7 +8,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snapshot.commands._console import DONE, Commands, load, note_oddities, print_json, save, say
+from snapshot.commands._console import (
+    DONE,
+    Commands,
+    load,
+    note_oddities,
+    print_json,
+    reading_options,
+    save,
+    say,
+)
 from snapshot.errors import SnapshotError
 
 if TYPE_CHECKING:
@@ -34,7 +43,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "-o", "--output", metavar="OUT", type=Path, help="file to write; .gz and .zst are compressed (stdout)"
     )
-    parser.add_argument("--format", metavar="NAME", help="insist on the input's format")
+    reading_options(parser)
     parser.add_argument("--json", action="store_true", help="the account as one JSON object; needs -o")
     parser.set_defaults(run=_run)
 
@@ -51,7 +60,7 @@ def _run(arguments: argparse.Namespace) -> int:
     output: Path | None = arguments.output
     if arguments.json and output is None:
         raise SnapshotError("--json needs -o OUT: standard output would hold the transcript as well")
-    transcript = load(arguments.session, arguments.format)
+    transcript = load(arguments.session, arguments.format, arguments)
     dumped = dump(transcript, arguments.to)
     if output is None:
         sys.stdout.flush()
@@ -94,11 +103,12 @@ def _packed(data: bytes, output: Path) -> bytes:
     if output.suffix == ".gz":
         return gzip.compress(data, mtime=0)
     if output.suffix == ".zst":
-        try:
-            from backports import zstd  # type: ignore[import-not-found]
-        except ImportError:
+        from snapshot.transcripts._unpack import _zstd
+
+        zstd = _zstd()
+        if zstd is None:
             raise SnapshotError(
-                f"{output}: writing .zst needs a package; pip install backports.zstd, or name a .gz"
-            ) from None
+                f"{output}: this Python cannot write .zst: pip install 'snapshot-pages[zstd]', or name a .gz"
+            )
         return zstd.compress(data)
     return data

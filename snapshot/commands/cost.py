@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snapshot.commands._console import DONE, Commands, load, note_oddities, print_json, say
+from snapshot.commands._console import DONE, Commands, load, note_oddities, print_json, reading_options, say
 from snapshot.errors import SnapshotError
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--format", choices=("table", "json", "csv"), default="table", help="what is printed (table)"
     )
+    reading_options(parser, formats=False)
     parser.add_argument("--plot", metavar="FILE", type=Path, help="write a picture, .svg or .png")
     parser.set_defaults(run=_run)
 
@@ -47,7 +48,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from snapshot.costs import costs_of, example_models
     from snapshot.text_classes import classes_of
 
-    transcripts = [load(session, None) for session in arguments.sessions]
+    transcripts = [load(session, None, arguments) for session in arguments.sessions]
     texts = classes_of(transcripts)
     if not texts:
         raise SnapshotError(f"{', '.join(arguments.sessions)}: no text in it to compare")

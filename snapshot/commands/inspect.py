@@ -37,7 +37,9 @@ def add(commands: Commands) -> None:
     parser.add_argument("-m", "--model", help="model whose tokens are counted (default: the transcript's)")
     parser.add_argument("--format", metavar="NAME", help="insist on a transcript format")
     parser.add_argument("--conversation", metavar="ID", help="the one to look at, where there are several")
-    parser.add_argument("--salvage", action="store_true", help="take what is whole of a document that is cut")
+    parser.add_argument(
+        "--as-sent", action="store_true", help="start at the last compaction, as the model does"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     parser.set_defaults(run=_run)
 
@@ -49,14 +51,20 @@ def _run(arguments: argparse.Namespace) -> int:
     source = _source(arguments.file)
     try:
         detections = transcripts.detect(source)
-        kept = {"format": arguments.format, "salvage": arguments.salvage}
-        found = transcripts.conversations(source, **kept)
+        # A document that is cut is looked at as far as it goes: that it is cut is one of its oddities.
+        found = transcripts.conversations(source, format=arguments.format, salvage=True)
         size = len(source) if isinstance(source, bytes) else Path(source).stat().st_size
         looked = _Looked(arguments.file, size, arguments.format, detections, found)
         if arguments.conversation is None and looked.main is None:
             transcript = inspection = None
         else:
-            transcript = transcripts.load(source, conversation=arguments.conversation, **kept)
+            transcript = transcripts.load(
+                source,
+                format=arguments.format,
+                conversation=arguments.conversation,
+                as_sent=arguments.as_sent,
+                salvage=True,
+            )
             inspection = inspect(transcript, model=arguments.model or _known(transcript.model))
     except TranscriptError as error:
         if not isinstance(source, bytes):

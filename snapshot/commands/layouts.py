@@ -9,6 +9,7 @@ from snapshot.commands._console import DONE, Commands, print_json
 from snapshot.errors import LayoutError
 
 if TYPE_CHECKING:
+    from snapshot.evidence import Trial
     from snapshot.layout import Layout, Price
 
 __all__ = ["add"]
@@ -85,9 +86,23 @@ def _described(layout: Layout) -> dict[str, Any]:
         "uncertain": reader.uncertain or None,
         "conflict": reader.conflict or None,
         "limits": dict(reader.limits),
+        "trials": [_told(trial) for trial in reader.trials],
         "evidence": list(reader.evidence),
         "sources": list(reader.sources),
         "as_of": reader.as_of.isoformat(),
+    }
+
+
+def _told(trial: Trial) -> dict[str, Any]:
+    return {
+        "model": trial.model,
+        "cell": list(trial.cell),
+        "glyphs": trial.glyphs,
+        "what": trial.what,
+        "score": round(trial.score, 3),
+        "of": trial.of or None,
+        "as_of": trial.as_of,
+        "source": trial.source,
     }
 
 

@@ -8,7 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from snapshot.commands._console import DONE, Commands, load, note_oddities, positive, print_json, say
+from snapshot.commands._console import (
+    DONE,
+    Commands,
+    load,
+    note_code_points,
+    note_oddities,
+    positive,
+    print_json,
+    reading_options,
+)
 from snapshot.errors import SnapshotError
 
 __all__ = ["DEFAULT_MODEL", "add"]
@@ -16,6 +25,7 @@ __all__ = ["DEFAULT_MODEL", "add"]
 DEFAULT_MODEL = "claude-opus-4-8"
 """The reader of a transcript that names no model."""
 
+_PACKED = (".gz", ".zst")
 _SUFFIXES = (".jsonl", ".json", ".md", ".txt", ".log")
 
 
@@ -34,8 +44,12 @@ def add(commands: Commands) -> None:
         "-o", "--output", metavar="DIR", type=Path, help="folder of the pages (SESSION.pages)"
     )
     parser.add_argument("--layout", metavar="NAME", help="a layout in place of the model's own, see layouts")
-    parser.add_argument("--font", metavar="FILE", help="a font file to use before the layout's own face")
-    parser.add_argument("--format", metavar="NAME", help="insist on a transcript format")
+    parser.add_argument(
+        "--font",
+        metavar="FILE",
+        help="a font file to use before the layout's own face, or beside it for another script",
+    )
+    reading_options(parser)
     parser.add_argument("--no-reasoning", action="store_true", help="leave out what the model thought")
     parser.add_argument("--threads", metavar="N", type=positive, help="pages made at once (all processors)")
     parser.add_argument(
@@ -55,7 +69,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from snapshot.pages import Setting
     from snapshot.source import source_of
 
-    transcript = load(arguments.session, arguments.format)
+    transcript = load(arguments.session, arguments.format, arguments)
     model = arguments.model or transcript.model or DEFAULT_MODEL
     layout = layout_for(model, name=arguments.layout)
     source = source_of(transcript, reasoning=not arguments.no_reasoning)
@@ -73,7 +87,7 @@ def _run(arguments: argparse.Namespace) -> int:
         progress=_progress(),
     )
     note_oddities(transcript)
-    _note_code_points(manifest, setting.face.missing)
+    note_code_points(manifest["source"]["code_points"], setting.face.missing)
     if arguments.json:
         print_json({**manifest, "folder": str(output)})
     else:
@@ -85,6 +99,8 @@ def _default_output(session: str) -> Path:
     if session == "-":
         return Path("snapshot.pages")
     path = Path(session)
+    if path.suffix in _PACKED:
+        path = Path(path.stem)
     return Path(f"{path.stem if path.suffix in _SUFFIXES else path.name}.pages")
 
 
@@ -99,19 +115,6 @@ def _progress() -> Callable[[int, int], None] | None:
         sys.stderr.flush()
 
     return show
-
-
-def _note_code_points(manifest: dict[str, Any], missing: tuple[tuple[str, str], ...]) -> None:
-    """Say once which scripts an extra would draw, instead of printing their code points."""
-    extras = dict(missing)
-    counts = manifest["source"]["code_points"]
-    for extra in sorted({extras[script] for script in counts if script in extras}):
-        scripts = [script for script in counts if extras.get(script) == extra]
-        total = sum(counts[script] for script in scripts)
-        say(
-            f"note: {total:,} characters ({', '.join(scripts)}) are printed as code points; "
-            f"pip install 'snapshot-pages[{extra}]' brings a face that draws them"
-        )
 
 
 def _summary(manifest: dict[str, Any], model: str, output: Path) -> str:

@@ -366,8 +366,12 @@ def _with_snapshot(
 ) -> Compaction:
     messages = snapshot.messages(job)
     archive = snapshot.archive
+    from snapshot.pages import Setting
     from snapshot.typeset.fold import fold
+    from snapshot.typeset.uncovered import uncovered
 
+    folded = fold(archive.source.text)
+    atlas = Setting(snapshot.pagination.stretches[-1].layout).atlas(archive.source)
     report = replace(
         report,
         rungs=tuple(rungs),
@@ -383,7 +387,8 @@ def _with_snapshot(
         facts=len(snapshot.facts.facts),
         facts_left_out=snapshot.facts.left_out,
         redactions=job.redactions,
-        folded=dict(fold(archive.source.text).counts),
+        folded=dict(folded.counts),
+        code_points=uncovered(folded.text, atlas),
         break_even=snapshot.break_even,
     )
     return Compaction(replace(stayed.transcript, messages=messages), archive, report)

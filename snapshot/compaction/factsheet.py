@@ -23,7 +23,7 @@ from snapshot.typeset.marks import ELIDED
 if TYPE_CHECKING:
     from snapshot.layout import Reader
 
-__all__ = ["Fact", "Factsheet", "factsheet", "find"]
+__all__ = ["Fact", "Factsheet", "factsheet", "find", "ranked_facts"]
 
 # How badly a kind is misread, the worst first. Random characters give no context to correct by, numbers a
 # little, paths and hosts consist of words. Names are words altogether: they are listed only where the tail
@@ -82,7 +82,7 @@ def factsheet(
     """
     kept = [strict_text(text)[0] for text in dict.fromkeys(keep) if text]
     ranked = [Fact(text, "named", _occurrences(source.text, text)) for text in kept]
-    ranked += _ranked(source, tail, exclude=frozenset(kept))
+    ranked += ranked_facts(source, tail, exclude=frozenset(kept))
     # What is too long for its share goes behind everything else, in the same order.
     share = max(1, budget // _SHARE)
     ranked.sort(key=lambda fact: fact.kind != "named" and _dear(fact.text, share, reader))
@@ -101,8 +101,8 @@ def factsheet(
     return Factsheet(text, tuple(ranked[:low]), len(ranked) - low, text_tokens(text, reader) if text else 0)
 
 
-def _ranked(source: Source, tail: str, *, exclude: frozenset[str]) -> list[Fact]:
-    """The facts of the source that deserve a place, the most important first."""
+def ranked_facts(source: Source, tail: str = "", *, exclude: frozenset[str] = frozenset()) -> list[Fact]:
+    """The facts of the source that deserve a place beside its pages, the most important first."""
     mentioned = {fact.text for fact in find(tail)}
     facts = [
         fact

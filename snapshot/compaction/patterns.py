@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, TypeAlias
 
 __all__ = ["Fact", "Kind", "find", "look"]
@@ -264,17 +265,20 @@ def find(text: str) -> tuple[Fact, ...]:
             places.setdefault((found, kind), []).append(start)
         taken[start : start + len(found)] = b"\1" * len(found)
 
+    # A text has few different words, so each is judged once.
     for kind, pattern, trim in _PATTERNS:
+        trimmed = cache(trim)
         for match in pattern.finditer(text):
             start, stop = match.span()
             if stop - start > 4 * _LONGEST:
                 taken[start:stop] = b"\1" * (stop - start)
-            elif taken.find(1, start, stop) < 0 and (found := trim(match[0])):
+            elif taken.find(1, start, stop) < 0 and (found := trimmed(match[0])):
                 take(start + match[0].index(found), found, kind)
+    identifier = cache(_identifier)
     for match in _WORD.finditer(text):
         start, stop = match.span()
         if 3 <= stop - start <= _LONGEST_WORD and taken.find(1, start, stop) < 0:
-            known = _identifier(match[0])
+            known = identifier(match[0])
             if known:
                 take(start, *known)
     facts = [Fact(found, kind, tuple(sorted(at))) for (found, kind), at in places.items()]

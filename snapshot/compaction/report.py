@@ -37,6 +37,7 @@ class Report:
         orphans, unanswered, empty: repairs of the conversation.
         redactions: credentials replaced, by kind.
         folded: characters that no page shows, by kind of fold.
+        code_points: characters that pages show as code points, for want of a glyph, by script or kind.
         break_even: requests after which the pages are cheaper, counting the prompt cache; None if not asked.
     """
 
@@ -64,6 +65,7 @@ class Report:
     empty: int = 0
     redactions: Mapping[str, int] = field(default_factory=dict)
     folded: Mapping[str, int] = field(default_factory=dict)
+    code_points: Mapping[str, int] = field(default_factory=dict)
     break_even: int | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -93,7 +95,11 @@ class Report:
         ):
             if count:
                 lines.append(f"{label:<10} {count:,}")
-        for label, counts in (("redacted", self.redactions), ("folded", self.folded)):
+        for label, counts in (
+            ("redacted", self.redactions),
+            ("folded", self.folded),
+            ("as codes", self.code_points),
+        ):
             if counts:
                 lines.append(
                     f"{label:<10} " + ", ".join(f"{count:,} {kind}" for kind, count in counts.items())

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from snapshot.errors import PageError
 from snapshot.layout import Layout
 from snapshot.raster.atlas import Atlas
+from snapshot.typeset.bidi import came_from, turned
 from snapshot.typeset.lines import slots_of
 from snapshot.typeset.marks import NEWLINE
 from snapshot.typeset.pagetext import decode
+from snapshot.typeset.units import FIRST_UNIT, spelled
 
-__all__ = ["PageReader", "ReadPage"]
+__all__ = ["PageCells", "PageReader", "ReadPage", "read_page"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,32 @@ class ReadPage:
     ended: bool
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PageCells:
+    """What stands in a page's cells.
+
+    Attributes:
+        grey: the image, uint8, shape (height, width); 0 is ink.
+        glyphs: the atlas's number of the glyph in each cell, shape (rows, columns).
+        places: the cell that each character of the page text stands in, counted row by row; -1 for the end
+            of a line that is not printed.
+        page_text: the characters and marks, without filling.
+        ended: whether the end mark stands on the page.
+    """
+
+    grey: NDArray[np.uint8]
+    glyphs: NDArray[np.int64]
+    places: NDArray[np.int64]
+    page_text: str
+    ended: bool
+
+
+def read_page(cells: PageCells) -> ReadPage:
+    """What the cells of a page say."""
+    text, marks = decode(cells.page_text)
+    return ReadPage(cells.page_text, text, marks, cells.ended)
+
+
 class PageReader:
     """Reads pages of one layout, set with the glyphs of `atlas`."""
 
@@ -47,11 +75,15 @@ class PageReader:
         self._layout = layout
         self._atlas = atlas
         codes = atlas.codes
-        right = np.flatnonzero(codes < 0)
-        narrow = np.setdiff1d(np.arange(codes.size), np.concatenate((right, right - 1)))
+        first = np.flatnonzero(codes >= 0)
+        sizes = np.diff(first, append=codes.size)
         ink = atlas.ink.reshape(codes.size, -1)
-        self._narrow = _Templates(ink[narrow], narrow)
-        self._wide = _Templates(np.concatenate((ink[right - 1], ink[right]), axis=1), right - 1)
+        self._narrow = _Templates(ink[first[sizes == 1]], first[sizes == 1])
+        # No wide glyph begins with another, so that a row of their parts is read from the left.
+        wide = zip(first[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True)
+        self._wide = {ink[glyph : glyph + size].tobytes(): glyph for glyph, size in wide}
+        self._sizes = sorted({*sizes.tolist()} - {1})
+        self._units = {number: unit for unit, number in atlas.units.items()}
 
     def read(self, png: bytes) -> ReadPage:
         """Read one page.
@@ -60,31 +92,55 @@ class PageReader:
             PageError: not an image of the layout's width and grey levels, or a cell that is no glyph; the
                 message names the first by row and column, from 1.
         """
-        glyphs = self._glyphs(self._ink(png))
-        flat = self._line_cells(glyphs) if self._layout.text_columns else glyphs.reshape(-1)
-        ends = np.flatnonzero(flat == self._atlas.end)
-        ended = ends.size > 0
-        if ended:
-            flat = flat[: ends[0]]
-        codes = self._atlas.codes[flat[flat != self._atlas.pad]]
-        page_text = codes[codes >= 0].astype("<u4").tobytes().decode("utf-32-le")
-        text, marks = decode(page_text)
-        return ReadPage(page_text, text, marks, ended)
+        return read_page(self.cells(png))
 
-    def _line_cells(self, glyphs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The cells of a page in columns of lines, slot after slot: each line ends with a newline mark."""
-        atlas = self._atlas
-        newline = int(atlas.glyphs[ord(NEWLINE)])
-        found = []
-        for slot in slots_of(glyphs.reshape(-1, self._layout.columns), self._layout.text_columns):
+    def cells(self, png: bytes) -> PageCells:
+        """Read one page, and tell which cell says what.
+
+        Raises:
+            PageError: as `read` does.
+        """
+        grey = self._grey(png)
+        glyphs = self._glyphs(self._ink(grey))
+        numbers, places = self._in_reading_order(glyphs)
+        ends = np.flatnonzero(numbers == self._atlas.end)
+        if ends.size:
+            numbers, places = numbers[: ends[0]], places[: ends[0]]
+        codes = self._atlas.codes[numbers]
+        said = (numbers != self._atlas.pad) & (codes >= 0)
+        codes, places = codes[said].astype(np.uint32), places[said]
+        if (codes >= FIRST_UNIT).any():
+            places = places.repeat(
+                [len(self._units[code].text) if code >= FIRST_UNIT else 1 for code in codes.tolist()]
+            )
+        page_text = spelled(codes, self._units).astype("<u4").tobytes().decode("utf-32-le")
+        return PageCells(grey, glyphs, places, page_text, ends.size > 0)
+
+    def _in_reading_order(self, glyphs: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The glyphs as they are read, and the cell of each; -1 for the end of a line that is not printed."""
+        atlas, count = self._atlas, self._layout.text_columns
+        cells = np.arange(glyphs.size).reshape(glyphs.shape)
+        slots = slots_of(glyphs, count) if count else glyphs
+        cells = slots_of(cells, count) if count else cells
+        cells = np.take_along_axis(cells, came_from(slots, atlas), axis=1)
+        if not count:
+            return turned(slots, atlas).reshape(-1), cells.reshape(-1)
+        found: list[NDArray[np.int64]] = []
+        places: list[NDArray[np.int64]] = []
+        for slot, its_cells in zip(turned(slots, atlas), cells, strict=True):
             # Filling at the end of a slot: the line goes on. Blanks there: it ends before them.
-            goes_on = slot[-1] == atlas.pad
-            used = np.flatnonzero(slot != atlas.blank)
-            found.append(slot if goes_on else np.append(slot[: used[-1] + 1 if used.size else 0], newline))
-        return np.concatenate(found)
+            if slot[-1] == atlas.pad:
+                found.append(slot)
+                places.append(its_cells)
+            else:
+                used = np.flatnonzero(slot != atlas.blank)
+                stop = used[-1] + 1 if used.size else 0
+                found.append(np.append(slot[:stop], atlas.glyphs[ord(NEWLINE)]))
+                places.append(np.append(its_cells[:stop], -1))
+        return np.concatenate(found), np.concatenate(places)
 
-    def _ink(self, png: bytes) -> NDArray[np.uint8]:
-        """The image as ink levels."""
+    def _grey(self, png: bytes) -> NDArray[np.uint8]:
+        """The image as grey values."""
         from PIL import Image, UnidentifiedImageError
 
         try:
@@ -95,6 +151,10 @@ class PageReader:
         if grey.shape[1] != self._layout.width:
             wanted = f"pages of {self._layout.name} are {self._layout.width}"
             raise PageError(f"the image is {grey.shape[1]} pixels wide, {wanted}")
+        return grey
+
+    def _ink(self, grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Grey values as ink levels."""
         step = 255 // (self._atlas.face.levels - 1)
         if (grey % step).any():
             raise PageError(
@@ -103,28 +163,33 @@ class PageReader:
         return ((255 - grey) // step).astype(np.uint8)
 
     def _glyphs(self, ink: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Glyph number of each cell, shape (rows, columns)."""
+        """Number of the glyph in each cell, shape (rows, columns)."""
         width, height = self._layout.cell
         columns = self._layout.columns
         rows = ink.shape[0] // height
         grid = ink[: rows * height, : columns * width].reshape(rows, height, columns, width)
         cells = np.ascontiguousarray(grid.swapaxes(1, 2)).reshape(rows * columns, height * width)
         glyphs = self._narrow.match(cells)
-        # What is no narrow glyph is half of a wide one: halves come in pairs, and rows have whole pairs.
-        halves = np.flatnonzero(glyphs < 0)
-        if halves.size:
-            lefts, rights = halves[: halves.size - halves.size % 2].reshape(-1, 2).T
-            pairs = np.full(lefts.size, -1)
-            side_by_side = (rights == lefts + 1) & (rights % columns > 0)
-            matched = self._wide.match(np.concatenate((cells[lefts], cells[rights]), axis=1))
-            pairs[side_by_side] = matched[side_by_side]
-            glyphs[lefts], glyphs[rights] = pairs, np.where(pairs < 0, -1, pairs + 1)
-            wrong = np.flatnonzero(glyphs < 0)
-            if wrong.size:
-                row, column = divmod(int(wrong[0]), columns)
-                name = self._atlas.face.name
-                raise PageError(f"row {row + 1}, column {column + 1}: no glyph of {name} has these pixels")
-        return glyphs
+        self._read_wide(cells, glyphs, columns)
+        wrong = np.flatnonzero(glyphs < 0)
+        if wrong.size:
+            row, column = divmod(int(wrong[0]), columns)
+            name = self._atlas.face.name
+            raise PageError(f"row {row + 1}, column {column + 1}: no glyph of {name} has these pixels")
+        return glyphs.reshape(rows, columns)
+
+    def _read_wide(self, cells: NDArray[np.uint8], glyphs: NDArray[np.int64], columns: int) -> None:
+        """Number the cells that are no narrow glyphs, and so parts of wide ones, which are whole in a row."""
+        end = 0
+        for at in np.flatnonzero(glyphs < 0).tolist():
+            if at < end:
+                continue
+            for size in self._sizes:
+                glyph = self._wide.get(cells[at : at + size].tobytes())
+                if glyph is not None and at % columns + size <= columns:
+                    end = at + size
+                    glyphs[at:end] = range(glyph, glyph + size)
+                    break
 
 
 class _Templates:

@@ -1,16 +1,20 @@
-"""The glyph atlas: every glyph of a face and its helpers, at one cell, as one array of pixels.
+"""The glyph atlas: the glyphs of a face, and those that a text needs of its helpers, as one array of pixels.
 
 Two rules make pages readable back. A glyph without ink is no glyph (but for the blank), so nothing prints
 as nothing. And no two characters share a glyph: what would look like an earlier character is left to its
-code point, but for letters with case, which get a grey dot in the lowest row. (A reader tells the letters of
-an alphabet by their company, and a page of Russian in code points would be no use.)
+code point, but for letters of alphabets, and for another spelling of the same letter (decomposed, or with an
+invisible joiner), which get a grey dot in the lowest row. (A reader tells the letters of an alphabet by their
+company, and a page of Russian in code points would be no use.)
+
+The face's own glyphs are always there. Those of its helpers follow in the order in which the text first needs
+them: so what a page looks like depends on nothing that comes behind it.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -18,31 +22,37 @@ from numpy.typing import NDArray
 
 from snapshot.errors import FontError
 from snapshot.raster.drawn import read_drawn
-from snapshot.raster.face import Face, OpenFace
+from snapshot.raster.face import Face
+from snapshot.raster.helpers import glyph_of, has_shape
+from snapshot.raster.opened import OpenFace
 from snapshot.typeset import marks
-from snapshot.typeset.pagetext import census
+from snapshot.typeset.bidi import classes_of
+from snapshot.typeset.units import FIRST_UNIT, Unit
 
-__all__ = ["Atlas", "atlas_for", "helpers_for"]
+__all__ = ["Atlas", "atlas_for"]
 
-_CODES = 0x110000
+_CODES = FIRST_UNIT
 # Characters that join their neighbours are drawn to the edge of the cell and beyond.
 _JOINING = range(0x2500, 0x25A0)
+_WITHOUT_CASE = range(0x590, 0x2E80)  # Hebrew to the last script before those of East Asia
 _CODE_PAGES = ("ascii", "cp1252", "mac_roman", "cp437")
-# Not characters with a shape of their own: controls, surrogates, private use, and what combines.
-_SHAPELESS = {"Cc", "Cf", "Cs", "Co", "Mn", "Mc", "Me", "Zl", "Zp"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Atlas:
-    """All glyphs of a face.
+    """All glyphs of a face, and those that a text needs of its helpers.
 
     Attributes:
-        face: what it was made from.
+        face: what it was made from; its `fallback` are the helpers that gave glyphs.
         ink: uint8, shape (glyphs, cell height, cell width), levels 0 (paper) to `face.levels` - 1.
-        codes: int32, code point that each glyph prints; -1 for the right half of a wide one.
-        cells: uint8 by code point: 0 without a glyph, else 1 or 2 cells.
-        glyphs: int32 by code point: number of its glyph, or of its left half.
+        codes: int32, code point or number of the unit that each glyph prints; -1 for all but the first part
+            of one that takes several cells.
+        cells: uint8 by code point and number of a unit: 0 without a glyph, else the cells it takes.
+        glyphs: int32 by code point and number of a unit: number of its glyph, or of its first part.
         blank, pad, end: glyph numbers of the blank, the filling and the end mark.
+        extra: characters and units that helpers gave glyphs for, in the order of their glyphs.
+        units: those of them that are more than a character, and their numbers.
+        directions: class of each glyph for `bidi`; None where none goes right to left.
     """
 
     face: Face
@@ -53,6 +63,17 @@ class Atlas:
     blank: int
     pad: int
     end: int
+    extra: tuple[Unit, ...] = ()
+    units: Mapping[Unit, int] = field(default_factory=dict)
+    directions: NDArray[np.uint8] | None = None
+
+    def prints(self, glyphs: NDArray[np.integer]) -> list[str]:
+        """What each glyph prints: a character, the characters of a unit, nothing for further parts."""
+        units = {number: unit.text for unit, number in self.units.items()}
+        return [
+            "" if code < 0 else units[code] if code >= _CODES else chr(code)
+            for code in self.codes[glyphs].tolist()
+        ]
 
 
 class _Builder:
@@ -64,74 +85,149 @@ class _Builder:
         self.codes: list[int] = []
         self.cells = np.zeros(_CODES, np.uint8)
         self.glyphs = np.zeros(_CODES, np.int32)
+        self.extra: list[Unit] = []
+        self.units: dict[Unit, int] = {}
         self._narrow: set[bytes] = set()
-        self._halves: set[bytes] = set()
+        self._parts: set[bytes] = set()
         self._wide: set[bytes] = set()
+        # What wide glyphs begin with: none is the beginning of another, so that they can be told one by one.
+        self._beginnings: set[bytes] = set()
+
+    def extended(self, most: int) -> _Builder:
+        """A copy, with room for so many units."""
+        copy = _Builder(self.face)
+        copy.ink, copy.codes = self.ink.copy(), self.codes.copy()
+        copy.cells = np.append(self.cells, np.zeros(most, np.uint8))
+        copy.glyphs = np.append(self.glyphs, np.zeros(most, np.int32))
+        copy._narrow, copy._parts = self._narrow.copy(), self._parts.copy()
+        copy._wide, copy._beginnings = self._wide.copy(), self._beginnings.copy()
+        return copy
 
     def add(self, code: int, glyph: NDArray[np.uint8]) -> bool:
-        """Take in the glyph of a code point; False if it has no ink or looks like an earlier one."""
+        """Take in the glyph of a code point or unit; False if it has no ink or looks like an earlier one."""
         if not glyph.any() and code != ord(" "):
             return False
         width = self.face.cell[0]
-        halves = [glyph[:, x : x + width] for x in range(0, glyph.shape[1], width)]
-        if len(halves) == 1:
-            key = glyph.tobytes()
-            if key in self._narrow or key in self._halves:
+        parts = [glyph[:, x : x + width] for x in range(0, glyph.shape[1], width)]
+        if len(parts) == 1:
+            if self._is_narrow(glyph.tobytes()):
                 return False
-            self._narrow.add(key)
+            self._narrow.add(glyph.tobytes())
         else:
-            # A bracket's empty half is no blank: each half is told from every narrow glyph.
-            halves = [_dotted(half, self._narrow) for half in halves]
-            key = b"".join(half.tobytes() for half in halves)
-            if key in self._wide:
+            # A bracket's empty half is no blank: each part is told from every narrow glyph.
+            parts = [_dotted(part, self._narrow.__contains__) for part in parts]
+            keys = [part.tobytes() for part in parts]
+            beginnings = [b"".join(keys[:size]) for size in range(1, len(keys) + 1)]
+            if beginnings[-1] in self._beginnings or not self._wide.isdisjoint(beginnings):
                 return False
-            self._wide.add(key)
-            self._halves.update(half.tobytes() for half in halves)
-        self.cells[code] = len(halves)
+            self._wide.add(beginnings[-1])
+            self._beginnings.update(beginnings)
+            self._parts.update(keys)
+        self.cells[code] = len(parts)
         self.glyphs[code] = len(self.ink)
-        self.ink += halves
-        self.codes += [code, -1][: len(halves)]
+        self.ink += parts
+        self.codes += [code, *[-1] * (len(parts) - 1)]
         return True
 
-    def add_twin(self, code: int, glyph: NDArray[np.uint8]) -> None:
+    def _is_narrow(self, key: bytes) -> bool:
+        return key in self._narrow or key in self._parts
+
+    def _marked(self, glyph: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """The glyph with a grey dot in the lowest row of its first part."""
+        width = self.face.cell[0]
+        return np.concatenate((_marked(glyph[:, :width], self._is_narrow), glyph[:, width:]), axis=1)
+
+    def add_unit(self, unit: Unit, glyph: NDArray[np.uint8]) -> bool:
+        """Take in the glyph of a unit, or of a character that a helper draws."""
+        code = ord(unit.text) if unit == (unit.text[0], 0) else FIRST_UNIT + len(self.units)
+        if _is_respelled(unit.text):
+            glyph = self._marked(glyph)
+        if not self.add(code, glyph):
+            if len(unit.text) == 1:
+                self.add_twin(code, glyph, unit.text)
+            if not self.cells[code]:
+                return False
+        self.extra.append(unit)
+        if code >= FIRST_UNIT:
+            self.units[unit] = code
+        return True
+
+    def composed(self, unit: Unit) -> NDArray[np.uint8] | None:
+        """The glyph of the one character that a decomposed cluster is, if there already is one."""
+        code = ord(char) if len(char := unicodedata.normalize("NFC", unit.text)) == 1 else 0
+        if unit.form or not self.cells[code]:
+            return None
+        first = int(self.glyphs[code])
+        return np.concatenate(self.ink[first : first + int(self.cells[code])], axis=1)
+
+    def add_twin(self, code: int, glyph: NDArray[np.uint8], char: str) -> None:
         """Take in a letter of an alphabet that looks like an earlier one, with a dot to tell them by."""
-        if unicodedata.category(chr(code)) in ("Lu", "Ll"):
-            self.add(code, _dotted(glyph, self._narrow | self._halves))
+        if glyph.any() and (_is_of_alphabet(char)):
+            self.add(code, self._marked(glyph))
 
     def add_face(self, face: Face) -> None:
         """Take in what an opened face has and earlier ones lack."""
-        opened = _opened(face)
+        opened = OpenFace(face)
         characters = opened.characters
         for code in sorted(characters, key=_priority):
-            if self.cells[code] or not _has_shape(code):
+            if self.cells[code] or not has_shape(chr(code)):
                 continue
             glyph = opened.glyph(characters[code], clip=code in _JOINING)
-            if glyph is not None and not self.add(code, glyph) and glyph.any():
-                self.add_twin(code, glyph)
+            if glyph is not None and not self.add(code, glyph):
+                self.add_twin(code, glyph, chr(code))
 
-    def build(self) -> Atlas:
+    def build(self, helpers: tuple[Face, ...] = ()) -> Atlas:
         pad, end = (int(self.glyphs[ord(mark)]) for mark in (marks.PAD, marks.END))
         # Only the grid may print these two; a source that has them prints their code points.
         self.cells[[ord(marks.PAD), ord(marks.END)]] = 0
         codes = np.array(self.codes, np.int32)
+        first = codes.copy()
+        for unit, number in self.units.items():
+            first[self.glyphs[number]] = ord(unit.text[0])
         return Atlas(
-            self.face, np.stack(self.ink), codes, self.cells, self.glyphs, int(self.glyphs[32]), pad, end
+            replace(self.face, fallback=helpers, missing=()),
+            np.stack(self.ink),
+            codes,
+            self.cells,
+            self.glyphs,
+            int(self.glyphs[32]),
+            pad,
+            end,
+            tuple(self.extra),
+            self.units,
+            classes_of(first),
         )
 
 
-def _dotted(glyph: NDArray[np.uint8], taken: set[bytes]) -> NDArray[np.uint8]:
+def _dotted(glyph: NDArray[np.uint8], taken: Callable[[bytes], bool]) -> NDArray[np.uint8]:
     """The glyph, with a grey dot in its lowest row if it would be one of those that are taken."""
+    return _marked(glyph, taken) if taken(glyph.tobytes()) else glyph
+
+
+def _marked(glyph: NDArray[np.uint8], taken: Callable[[bytes], bool]) -> NDArray[np.uint8]:
+    """The glyph with a grey dot in its lowest row, where it makes a glyph that is not taken."""
     candidate = glyph
     for column in range(glyph.shape[1]):
-        if candidate.tobytes() not in taken:
-            break
+        if glyph[-1, column]:
+            continue
         candidate = glyph.copy()
-        candidate[-1, column] = max(1, candidate[-1, column])
+        candidate[-1, column] = 1
+        if not taken(candidate.tobytes()):
+            break
     return candidate
 
 
-def _has_shape(code: int) -> bool:
-    return unicodedata.category(chr(code)) not in _SHAPELESS
+def _is_of_alphabet(char: str) -> bool:
+    """Whether it is a letter with case, or of a script of letters or syllables that has none."""
+    category = unicodedata.category(char)
+    return category in ("Lu", "Ll") or (category == "Lo" and ord(char) in _WITHOUT_CASE)
+
+
+def _is_respelled(text: str) -> bool:
+    """Whether a cluster may look like a shorter one: it is decomposed, or has an invisible joiner."""
+    return len(text) > 1 and (
+        unicodedata.normalize("NFC", text) != text or bool({"\u200c", "\u200d"} & {*text})
+    )
 
 
 def _priority(code: int) -> tuple[bool, bool, bool, int]:
@@ -161,15 +257,17 @@ def _drawn(face: Face) -> Iterator[tuple[int, NDArray[np.uint8]]]:
 
 
 @lru_cache(maxsize=8)
-def _build(face: Face) -> Atlas:
+def _base(face: Face) -> tuple[_Builder, Atlas]:
+    """The face's own glyphs: those drawn, its own, and those of the face behind it."""
     width, height = face.cell
     builder = _Builder(face)
     builder.add(ord(" "), np.zeros((height, width), np.uint8))
     for code, glyph in _drawn(face):
-        builder.add(code, glyph)
+        if not builder.add(code, glyph):
+            builder.add_twin(code, glyph, chr(code))
     builder.add_face(face)
-    for helper in face.fallback:
-        builder.add_face(helper)
+    if face.behind is not None:
+        builder.add_face(face.behind)
     atlas = builder.build()
     needed = [chr(code) for code in range(32, 127)] + list(marks.PAGE_MARKS)
     lacking = [char for char in needed if not atlas.cells[ord(char)]]
@@ -177,35 +275,26 @@ def _build(face: Face) -> Atlas:
         raise FontError(
             f"{face.name}: no glyph of its own for {' '.join(lacking) or 'the filling or the end mark'}"
         )
-    return atlas
-
-
-def atlas_for(face: Face, helpers: int | None = None) -> Atlas:
-    """The atlas of `face` with its first `helpers` fallback faces, or with all of them.
-
-    Helpers only add glyphs, so pages that need none are the same with and without.
-    """
-    return _build(replace(face, fallback=face.fallback[:helpers], missing=()))
-
-
-def helpers_for(face: Face, text: str) -> int:
-    """How many of the fallback faces a text needs, counted in their order.
-
-    All before the last that is needed count: which of two look-alikes keeps its glyph is settled in order.
-    """
-    if not face.fallback:
-        return 0
-    foreign, _ = census(text)
-    lacking = foreign[atlas_for(face, 0).cells[foreign] == 0].tolist()
-    wanted = [code for code in lacking if _has_shape(code)]
-    return max((i + 1 for i, helper in enumerate(face.fallback) if _has(helper, wanted)), default=0)
+    return builder, atlas
 
 
 @lru_cache(maxsize=8)
-def _opened(face: Face) -> OpenFace:
-    return OpenFace(face)
+def atlas_for(face: Face, needed: tuple[Unit, ...] = ()) -> Atlas:
+    """The atlas of `face`, with the glyphs that its helpers have of what is needed.
 
-
-def _has(face: Face, codes: list[int]) -> bool:
-    """Whether the face has a glyph of any of the code points."""
-    return any(_opened(face).has(code) for code in codes)
+    Args:
+        face: the face and its helpers.
+        needed: units and characters without a glyph of the face, in the order in which a text has them.
+    """
+    builder, atlas = _base(replace(face, fallback=(), missing=()))
+    if not needed:
+        return atlas
+    builder = builder.extended(len(needed))
+    helped = set()
+    for unit in needed:
+        helper, glyph = None, builder.composed(unit)
+        if glyph is None:
+            helper, glyph = glyph_of(face, unit)
+        if glyph is not None and builder.add_unit(unit, glyph) and helper is not None:
+            helped.add(helper)
+    return builder.build(tuple(helper for helper in face.fallback if helper in helped))

@@ -1,55 +1,135 @@
-"""The project's own glyphs, in the text form of `fonts/drawn-*.txt`.
+"""The project's own glyphs, in the text form of `fonts/*.txt`: a file that a person reads and edits.
 
-A glyph is a header line `= U+21B5 name` and one line per pixel row, in which `.`, `-`, `+` and `#` are the
-four levels of ink. Lines that start with `;` are comments.
+    = A                       a glyph: its character, or U+ and its code point in hexadecimal and a name;
+    ..##..                    its rows follow, in which `.`, `-`, `+` and `#` are the four levels of ink
+    = U+0301 acute            a combining mark, drawn where it stands: with it, every letter that Unicode
+                              takes apart into a drawn letter and this mark is drawn too
+    - AEO 3 7                 under a mark above, these letters do without their rows 3 and 7 (from 0):
+                              what stands above those rows moves down, and makes room
+    & ΑΒ AB                   Α looks like A, and Β like B
+    % U+2500..U+259F boxes    what `snapshot.raster.ruled` draws of these code points
+    ; a comment
+
+All grids of a file have one size. What is drawn wins over what is composed, and that over rules.
 """
 
 from __future__ import annotations
 
+import unicodedata
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.errors import FontError
+from snapshot.raster.ruled import ruled
 
 __all__ = ["INKS", "read_drawn"]
 
 INKS = ".-+#"
 
+# Letters that are composed: those with one mark, of the Latin, Greek and Cyrillic blocks.
+_COMPOSED = (*range(0xC0, 0x250), *range(0x370, 0x530), *range(0x1E00, 0x1F00))
+_ABOVE = 230  # Unicode's class of marks above a letter
 
-def read_drawn(path: Path) -> dict[int, NDArray[np.uint8]]:
+Grid = NDArray[np.uint8]
+
+
+def read_drawn(path: Path) -> dict[int, Grid]:
     """Glyphs by code point, each as ink levels 0 to 3 of one common shape (rows, columns).
 
     Raises:
-        FontError: a line that is no comment, header or row, or a glyph of another shape than the first.
+        FontError: a line that means nothing, or a glyph of another shape than the first; with its line.
     """
-    glyphs: dict[int, NDArray[np.uint8]] = {}
-    rows: list[list[int]] = []
-    code = header = -1
-
-    def finish() -> None:
-        if code < 0:
-            return
-        shape = next(iter(glyphs.values())).shape if glyphs else None
-        widths = {len(row) for row in rows}
-        if not rows or len(widths) != 1 or (shape and shape != (len(rows), len(rows[0]))):
-            raise FontError(
-                f"{path.name}, line {header}: glyph U+{code:04X} is not a grid of the file's size"
-            )
-        if code in glyphs:
-            raise FontError(f"{path.name}, line {header}: glyph U+{code:04X} is drawn twice")
-        glyphs[code] = np.array(rows, np.uint8)
-
+    sheet = _Sheet(path.name)
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if line.startswith(";") or not line.strip():
-            continue
-        if line.startswith("= U+"):
-            finish()
-            code, header, rows = int(line[4:].split()[0], 16), number, []
-        elif code >= 0 and set(line) <= set(INKS):
-            rows.append([INKS.index(ink) for ink in line])
-        else:
-            raise FontError(f"{path.name}, line {number}: not a comment, a header or a row of {INKS}")
-    finish()
-    return glyphs
+        if line.strip() and not line.startswith(";"):
+            sheet.take(number, line)
+    return sheet.glyphs()
+
+
+@dataclass(slots=True)
+class _Sheet:
+    """What the lines of a file say, so far."""
+
+    name: str
+    drawn: dict[int, Grid] = field(default_factory=dict)
+    alike: list[tuple[int, int]] = field(default_factory=list)
+    spare: dict[int, list[int]] = field(default_factory=dict)
+    ranges: list[range] = field(default_factory=list)
+    line: int = 0
+    code: int | None = None
+    rows: list[list[int]] = field(default_factory=list)
+
+    def take(self, number: int, line: str) -> None:
+        """Take in a line that is no comment."""
+        if self.code is not None and set(line) <= set(INKS):
+            self.rows.append([INKS.index(ink) for ink in line])
+            return
+        self._finish()
+        self.line = number
+        head, _, rest = line.partition(" ")
+        try:
+            if head == "=":
+                self.code = _code(rest.split()[0])
+            elif head == "-":
+                letters, *rows = rest.split()
+                self.spare |= {ord(letter): [int(row) for row in rows] for letter in letters}
+            elif head == "&":
+                twins, models = rest.split()
+                self.alike += zip(map(ord, twins), map(ord, models), strict=True)
+            elif head == "%":
+                first, last = rest.split()[0].split("..")
+                self.ranges.append(range(_code(first), _code(last) + 1))
+            else:
+                raise ValueError
+        except (ValueError, IndexError, TypeError):
+            raise self._error(f"not a comment, a header, a rule or a row of {INKS}") from None
+
+    def glyphs(self) -> dict[int, Grid]:
+        """All glyphs: drawn, alike, composed, and by rule."""
+        self._finish()
+        found = dict(self.drawn)
+        for twin, model in self.alike:
+            if model not in self.drawn:
+                raise self._error(f"{chr(twin)} looks like {chr(model)}, which is not drawn")
+            found.setdefault(twin, self.drawn[model])
+        for code in _COMPOSED:
+            parts = [ord(part) for part in unicodedata.normalize("NFD", chr(code))]
+            if len(parts) == 2 and all(part in found for part in parts):
+                found.setdefault(code, self._composed(*parts, found))
+        shape = next(iter(found.values())).shape if found else (0, 0)
+        for code in (code for codes in self.ranges for code in codes):
+            grid = ruled(code, shape)
+            if grid is not None:
+                found.setdefault(code, grid)
+        return {code: grid for code, grid in found.items() if not unicodedata.combining(chr(code))}
+
+    def _composed(self, letter: int, mark: int, found: dict[int, Grid]) -> Grid:
+        base = found[letter]
+        if unicodedata.combining(chr(mark)) == _ABOVE:
+            spare = self.spare.get(letter, [])
+            base = np.pad(np.delete(base, spare, axis=0), ((len(spare), 0), (0, 0)))
+        return np.maximum(base, found[mark])
+
+    def _finish(self) -> None:
+        """Keep the glyph whose rows have all been taken in."""
+        if self.code is None:
+            return
+        code, rows = self.code, self.rows
+        shape = next(iter(self.drawn.values())).shape if self.drawn else None
+        if not rows or len({len(row) for row in rows}) != 1 or (shape and shape != (len(rows), len(rows[0]))):
+            raise self._error(f"glyph U+{code:04X} is not a grid of the file's size")
+        if code in self.drawn:
+            raise self._error(f"glyph U+{code:04X} is drawn twice")
+        self.drawn[code] = np.array(rows, np.uint8)
+        self.code, self.rows = None, []
+
+    def _error(self, what: str) -> FontError:
+        return FontError(f"{self.name}, line {self.line}: {what}")
+
+
+def _code(token: str) -> int:
+    """The code point of a character, or of U+ and hexadecimal digits."""
+    return int(token[2:], 16) if token.startswith("U+") and len(token) > 2 else ord(token)

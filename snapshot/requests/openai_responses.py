@@ -28,7 +28,7 @@ from snapshot.requests._words import (
 
 __all__ = ["FORMATS", "write"]
 
-FORMATS = frozenset({"openai-responses"})
+FORMATS = frozenset({"codex", "openai-responses"})
 
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _ROLES = {"system": "developer"}

@@ -81,7 +81,7 @@ class _Single(_Reader, Protocol):
 class _Several(_Reader, Protocol):
     """The module of a format that holds several conversations, or more views of one than one."""
 
-    def threads(self, source: Source, /, *, as_sent: bool) -> Sequence[Thread]:
+    def threads(self, source: Source, /) -> Sequence[Thread]:
         """The conversations in the input. Raises `TranscriptError` where it cannot be this format."""
         ...
 
@@ -112,9 +112,9 @@ def load(
         TranscriptError: no such file, nothing in it, an unknown `format` or `conversation`, several
             conversations and no choice, or an input that is damaged in a way that leaves nothing to read.
     """
-    taken = _taken(source, format, salvage=salvage)
+    taken = _taken(source, format, as_sent=as_sent, salvage=salvage)
     try:
-        threads = _threads(_reader_of(taken, format), taken, as_sent=as_sent)
+        threads = _threads(_reader_of(taken, format), taken)
         return choose(taken, threads, conversation).read()
     except RecursionError:
         raise taken.error(_TOO_DEEP) from None
@@ -133,7 +133,7 @@ def conversations(
     """
     taken = _taken(source, format, salvage=salvage)
     try:
-        threads = _threads(_reader_of(taken, format), taken, as_sent=False)
+        threads = _threads(_reader_of(taken, format), taken)
         return tuple(thread.conversation for thread in threads if thread.listed)
     except RecursionError:
         raise taken.error(_TOO_DEEP) from None
@@ -152,10 +152,12 @@ def detect(source: str | os.PathLike[str] | bytes) -> tuple[Detection, ...]:
         raise taken.error(_TOO_DEEP) from None
 
 
-def _taken(source: str | os.PathLike[str] | bytes, name: str | None, *, salvage: bool) -> Source:
+def _taken(
+    source: str | os.PathLike[str] | bytes, name: str | None, *, as_sent: bool = False, salvage: bool
+) -> Source:
     if name is not None and name not in FORMATS:
         raise TranscriptError(_unknown(name), path=None if isinstance(source, bytes) else os.fspath(source))
-    taken = Source.open(source, salvage=salvage)
+    taken = Source.open(source, as_sent=as_sent, salvage=salvage)
     if taken.is_blank():
         raise taken.error("it is empty: not a single character in it but blanks; nothing to read")
     binary = "" if name else binary_kind(taken.start)
@@ -187,7 +189,7 @@ def from_messages(
         if reader.NAME == "text":
             known = ", ".join(name for name in FORMATS if name != "text")
             raise TranscriptError(f"not a list of messages of a known format: {known}")
-        return choose(taken, _threads(reader, taken, as_sent=False), None).read()
+        return choose(taken, _threads(reader, taken), None).read()
     except RecursionError:
         raise TranscriptError(_TOO_DEEP) from None
 
@@ -204,9 +206,9 @@ def _reader(name: str) -> _Reader:
     return cast(_Reader, module)
 
 
-def _threads(reader: _Reader, source: Source, *, as_sent: bool) -> Sequence[Thread]:
+def _threads(reader: _Reader, source: Source) -> Sequence[Thread]:
     if hasattr(reader, "threads"):
-        return cast(_Several, reader).threads(source, as_sent=as_sent)
+        return cast(_Several, reader).threads(source)
     return one_thread(cast(_Single, reader).read(source))
 
 
@@ -218,8 +220,9 @@ def _detected(source: Source) -> tuple[Detection, ...]:
 
 def _reader_of(source: Source, name: str | None) -> _Reader:
     best = name or _detected(source)[0].format
-    if best == "text" and name is None and source.damage is not None:
-        raise source.damage
+    damage = source.damage or source.cut
+    if best == "text" and name is None and damage is not None:
+        raise damage
     return _reader(best)
 
 

@@ -14,6 +14,12 @@ from snapshot.transcripts._found import Conversation, Detection, Thread, title_o
 from snapshot.transcripts._json import JsonObject, as_list, as_object, as_text
 from snapshot.transcripts._source import MISSING, Sample, Source
 
+# Where the formats say who speaks, and what; for a title.
+_SPEAKERS = ("role", "from", "sender", "type")
+_WORDS = ("content", "parts", "text", "value", "data", "kwargs")
+_TITLE_WITHIN = 10
+_TIMES = ("updated_at", "update_time", "created_at", "create_time")
+_ONLY = "main"
 _IDS = ("id", "conversation_id", "custom_id", "uuid")
 
 __all__ = ["Dialogue", "dialects", "dialogue_threads", "opened", "sampled"]
@@ -24,8 +30,9 @@ _ANTHROPIC_BLOCKS = frozenset(
 _OPENAI_BLOCKS = frozenset({"file", "image_url", "input_audio", "refusal"})
 _OPENAI_KEYS = frozenset({"function_call", "reasoning_content", "refusal", "tool_call_id", "tool_calls"})
 _OPENAI_ROLES = frozenset({"developer", "function", "tool"})
-# Items of the Responses API look alike, and are not.
+# Items of the Responses API and messages of the AI SDK look alike, and are not.
 _RESPONSES = frozenset({"function_call", "function_call_output", "input_text", "output_text", "reasoning"})
+_AI_SDK = frozenset({"tool-call", "tool-result"})
 _CONTENT_KEYS = frozenset({"content", "function_call", "tool_calls"})
 
 
@@ -87,11 +94,19 @@ def dialogue_threads(
     several = _several(document, find)
     if not several:
         raise source.error(what)
+    lost = len(as_list(document) or ()) - len(several)
+    if several[0][0] != _ONLY and lost:
+        source.odd.append(
+            ("unknown-row", "whole file", f"{lost} elements that hold no conversation; left out")
+        )
 
     def thread(conversation_id: str, dialogue: Dialogue) -> Thread:
         envelope = dialogue.envelope
-        title = as_text(envelope.get("title")) or title_of(_first_words(dialogue.items))
-        conversation = Conversation(conversation_id, title, len(dialogue.items), main=len(several) == 1)
+        title = as_text(envelope.get("title") or envelope.get("name")) or title_of(
+            _first_words(dialogue.items)
+        )
+        time = as_text(next((envelope[key] for key in _TIMES if envelope.get(key)), ""))
+        conversation = Conversation(conversation_id, title, len(dialogue.items), time, main=len(several) == 1)
         return Thread(conversation, lambda: read(Builder(source), dialogue))
 
     return [thread(*item) for item in several]
@@ -102,22 +117,19 @@ def _is_log(source: Source) -> bool:
 
 
 def _several(document: object, find: Opened) -> list[tuple[str, Dialogue]]:
-    """The lists in a document, each with its id."""
-    listed = as_list(document)
-    inside = [
-        find(item) if "role" not in item else None
-        for item in map(as_object, listed or ())
-        if item is not None
-    ]
-    if not listed or len(inside) != len(listed) or not all(inside):
+    """The lists in a document, each with its id: one, or those of most elements of an array."""
+    found: list[tuple[str, Dialogue]] = []
+    listed = as_list(document) or []
+    for number, item in enumerate(map(as_object, listed), 1):
+        one = find(item) if item is not None and "role" not in item and "type" not in item else None
+        if item is not None and one is not None:
+            found.append((_id_of(item) or str(number), one))
+    if 2 * len(found) <= len(listed):
         only = find(document)
-        return [] if only is None else [("main", only)]
-    ids = [_id_of(as_object(item) or {}) or str(number) for number, item in enumerate(listed, 1)]
-    taken = Counter(ids)
+        return [] if only is None else [(_ONLY, only)]
+    taken = Counter(name for name, _ in found)
     return [
-        (one if taken[one] == 1 else f"{one}#{number}", dialogue)
-        for number, (one, dialogue) in enumerate(zip(ids, inside, strict=True), 1)
-        if dialogue is not None
+        (name if taken[name] == 1 else f"{name}#{number}", one) for number, (name, one) in enumerate(found, 1)
     ]
 
 
@@ -126,11 +138,20 @@ def _id_of(envelope: JsonObject) -> str:
 
 
 def _first_words(items: Sequence[object]) -> str:
-    for item in map(as_object, items):
-        content = (item or {}).get("content")
-        if item is not None and role_of(item.get("role")) == "user" and isinstance(content, str):
-            return content
+    """What the user says first, in whatever form."""
+    for item in map(as_object, items[:_TITLE_WITHIN]):
+        speaker = next((item[key] for key in _SPEAKERS if key in item), "") if item else ""
+        if item and speaker in ("user", "human", "HumanMessage"):
+            return _words(item)
     return ""
+
+
+def _words(value: object, levels: int = 4) -> str:
+    if isinstance(value, str) or not levels:
+        return value if isinstance(value, str) else ""
+    block = as_object(value)
+    inner = [block.get(key) for key in _WORDS] if block is not None else as_list(value) or []
+    return next(filter(None, (_words(one, levels - 1) for one in inner[:_TITLE_WITHIN])), "")
 
 
 def dialects(
@@ -150,7 +171,7 @@ def dialects(
     openai = 0
     for message in objects:
         kinds = _kinds(message)
-        if not _RESPONSES.isdisjoint(kinds):
+        if not (_RESPONSES | _AI_SDK).isdisjoint(kinds):
             return None, None
         role = message.get("role")
         anthropic += not _ANTHROPIC_BLOCKS.isdisjoint(kinds)

@@ -16,10 +16,11 @@ Report = Callable[[str, str, str], None]
 
 _SAMPLE_ROWS = 20
 _SAMPLE_CHARS = 1 << 17  # of a text
+_ROWS_OF_A_LOG = 1 / 3  # of its lines; others may be torn
 _SAMPLE_LINES = 60  # some of them may be torn
 _RECORD_START = re.compile(r'\{\s*"')
 # Every whole record of a coding agent's log has one of these at its top; the objects inside have not.
-_RECORD_KEYS = frozenset({"uuid", "parentUuid", "sessionId", "session_id"})
+_RECORD_KEYS = frozenset({"parentId", "parentUuid", "payload", "sessionId", "session_id", "uuid"})
 
 
 def rows(source: Source) -> Iterator[tuple[str, JsonObject]]:
@@ -43,22 +44,17 @@ def sample(source: Source) -> Sample:
     """What `detect` is given; reads only the first lines, beside the try at a whole document."""
     first = islice(_scan(source, lambda _kind, _where, _note: None, _SAMPLE_LINES), _SAMPLE_ROWS)
     found = tuple(row for _, row in first)
-    if source.document is not MISSING or source.damage is not None:
+    if source.document is not MISSING:
         return Sample(source.document, found)
-    if (
-        found
-        and next((text for text in (t.strip(" \t\r\n\0") for _, _, t in source.lines()) if text), "{")[0]
-        in "{["
-    ):
-        return Sample(source.document, found)
-    # A text may quote JSON on lines of its own, as calls in ChatML are; a log starts with it.
     size, lines = 0, []
     for _, _, line in source.lines():
         size += len(line)
         if lines and size > _SAMPLE_CHARS:
             break
         lines.append(line)
-    return Sample(source.document, (), "".join(lines))
+    filled = sum(not line.isspace() for line in lines[:_SAMPLE_LINES])
+    # A text may quote a few rows of a log.
+    return Sample(MISSING, found if _ROWS_OF_A_LOG * filled <= len(found) else (), "".join(lines))
 
 
 def _scan(source: Source, report: Report, most: int | None = None) -> Iterator[tuple[str, JsonObject]]:

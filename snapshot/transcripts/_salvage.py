@@ -12,30 +12,20 @@ __all__ = ["Saved", "salvaged"]
 
 # Strings as a whole, so that brackets inside them are none; a string without an end matches up to there.
 _TOKENS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[][{},:]', re.DOTALL)
-# Where a format keeps its records. Whatever stands deeper is a piece of a record.
-_RECORDS = frozenset(
-    {
-        "chat_messages",
-        "contents",
-        "conversations",
-        "input",
-        "loglines",
-        "mapping",
-        "messages",
-        "output",
-        "steps",
-    }
-)
-_LEVELS = 6  # records do not lie deeper than this: export, conversation, messages
+# Where formats keep their records, and how deep below the start at most; what stands deeper, or under
+# another name, is a piece of a record.
+_RECORDS = {
+    "chat_messages": 2, "contents": 2, "conversations": 2, "loglines": 2, "mapping": 2,
+    "messages": 2, "steps": 2, "input": 1, "output": 1,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A document that was closed behind its last complete record; both texts are for a person."""
+    """A document that was closed behind its last complete record, and how many it has of them."""
 
     document: object
-    kept: str
-    lost: str
+    records: int
 
 
 @dataclass(slots=True)
@@ -46,6 +36,7 @@ class _Open:
     key: str
     complete: int = 0
     end: int = 0  # behind the last complete element
+    full: bool = False  # whether a list of records in it has ended
 
     def closed(self) -> str:
         """What ends it."""
@@ -55,8 +46,8 @@ class _Open:
 def salvaged(text: str) -> Saved | None:
     """The document with what is complete of it; None where not one record is.
 
-    Records are the elements of the innermost open list that formats keep records in, else those of the
-    outermost list; where no list is open, the members of the outermost object.
+    Records are the elements of the innermost open list that formats keep records in; where that list has
+    ended, the members of the object around it; where there is none, the elements of the outermost list.
     """
     held = _opened(text)
     while held:
@@ -68,18 +59,15 @@ def salvaged(text: str) -> Saved | None:
                 document = parse(text[: record.end] + ends)
             except (json.JSONDecodeError, RecursionError):
                 return None
-            many = (
-                "the complete record" if record.complete == 1 else f"the {record.complete} complete records"
-            )
-            return Saved(document, f"{many} before it", f"record {record.complete + 1} is lost")
+            return Saved(document, record.complete)
         held = held[:at]
     return None
 
 
 def _records(held: list[_Open]) -> int:
-    named = [n for n, one in enumerate(held[:_LEVELS]) if one.key in _RECORDS]
+    known = [n for n, one in enumerate(held) if one.full or n <= _RECORDS.get(one.key, -1)]
     lists = [n for n, one in enumerate(held) if one.bracket == "["]
-    return named[-1] if named else lists[0] if lists else 0
+    return known[-1] if known else lists[0] if lists else 0
 
 
 def _opened(text: str) -> list[_Open]:
@@ -106,8 +94,9 @@ def _opened(text: str) -> list[_Open]:
         elif token != held[-1].closed():
             break
         else:
-            held.pop()
+            ended = held.pop()
             if held:
+                held[-1].full |= len(held) <= _RECORDS.get(ended.key, -1)
                 held[-1].complete += 1
                 held[-1].end = match.end()
             key, whole = "", True

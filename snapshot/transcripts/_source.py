@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -53,29 +53,38 @@ class Source:
 
     Attributes:
         path: the file as the caller named it, or None for bytes in memory.
+        as_sent: whether what the model is sent is wanted, where a log has compactions, not all that was said.
         salvage: whether a document that ends too early is read up to there, in place of an error.
         skipped: bytes of the input in front of its text; None where offsets in the text are not those
             of the input, because it is compressed, or UTF-16 or UTF-32.
         bad_byte: offset in the input of the first byte that is no character, or None; known for what
             was read so far.
         odd: what is wrong with the input as a whole: kind, place, note.
+        cut: where a document ends that was salvaged, or None; known once it was parsed.
     """
 
     def __init__(
-        self, opened: Callable[[], BinaryIO], path: str | None = None, *, salvage: bool = False
+        self,
+        opened: Callable[[], BinaryIO],
+        path: str | None = None,
+        *,
+        as_sent: bool = False,
+        salvage: bool = False,
     ) -> None:
-        self.path, self.salvage = path, salvage
+        self.path, self.as_sent, self.salvage = path, as_sent, salvage
         self.bad_byte: int | None = None
         self.skipped: int | None = 0
         self.odd: list[tuple[str, str, str]] = []
+        self.cut: TranscriptError | None = None
         self._opened = opened
         self._wide: bytes | None = None
         self._behind = self._length = 0  # bytes of the mark in front of the text, and of the text
         with self._stream() as stream:
             start = stream.read(4)
             encoding = _encoding(start)
+            data = start + stream.read() if encoding else b""
             if encoding:
-                data = start + stream.read()
+                self.skipped = None
             elif start.startswith(codecs.BOM_UTF8):
                 self.skipped = None if self.skipped is None else len(codecs.BOM_UTF8)
                 self._behind = len(codecs.BOM_UTF8)
@@ -85,18 +94,23 @@ class Source:
             except UnicodeDecodeError as error:
                 self.bad_byte = error.start
                 text = data.decode(encoding, errors="replace")
-            self.skipped = None
             # A wide mark inside stays U+FEFF; the first one is gone.
             self._wide = text.encode("utf-8", "replace")
 
     @classmethod
-    def open(cls, source: str | os.PathLike[str] | bytes, *, salvage: bool = False) -> Source:
+    def open(
+        cls, source: str | os.PathLike[str] | bytes, *, as_sent: bool = False, salvage: bool = False
+    ) -> Source:
         """Take in a file, or bytes. Raises `TranscriptError` where there is nothing to read."""
+        made = partial(cls, as_sent=as_sent, salvage=salvage)
         if isinstance(source, bytes):
-            return cls(lambda: io.BytesIO(source), salvage=salvage)
+            return made(lambda: io.BytesIO(source))
         path = os.fspath(source)
         try:
-            return cls(lambda: Path(path).open("rb"), path, salvage=salvage)
+            if Path(path).exists() and not Path(path).is_file():  # a pipe gives what is in it only once
+                data = Path(path).read_bytes()
+                return made(lambda: io.BytesIO(data), path)
+            return made(lambda: Path(path).open("rb"), path)
         except FileNotFoundError:
             what = "no such file; check the path"
         except IsADirectoryError:
@@ -121,7 +135,11 @@ class Source:
         raw = self._opened()
         size = raw.seek(0, io.SEEK_END)
         raw.seek(0)
-        stream = unpacked(raw, size, self.error)
+        try:
+            stream = unpacked(raw, size, self.error)
+        except TranscriptError:
+            raw.close()
+            raise
         if stream is not raw:
             self.skipped = None
         stream.read(self._behind)
@@ -185,42 +203,47 @@ class Source:
 
     @cached_property
     def _parsed(self) -> tuple[object, TranscriptError | None]:
-        if self._is_log():
+        if not self._may_be_document():
             return MISSING, None
         # U+FFFD at the end is half a character: part of what a cut has left.
         whole = self.text()
         text = whole.strip(_BLANK).rstrip("\ufffd")
-        if not text.startswith(("{", "[")):
-            return MISSING, None
         try:
             return parse(text), None
         except RecursionError:
             return MISSING, self.error(f"JSON is nested too deeply to be a transcript; {_TEXT_HINT}")
         except json.JSONDecodeError as error:
             damage = self._diagnose(whole, text, error)
-        saved = salvaged(text) if damage and self.salvage else None
+            readable = text if _is_cut(text, error) else text[: error.pos]
+        saved = salvaged(readable) if damage and self.salvage else None
         if damage is None or saved is None:
             return MISSING, damage
-        place = "the end" if damage.byte is None else f"byte {damage.byte}"
-        self.odd.append(("truncated", place, f"{damage.what.split(';')[0]}; {saved.kept} kept, {saved.lost}"))
+        self.cut = damage
+        what, number = damage.what.split(";")[0], saved.records
+        note = f"{what}; complete records before it: {number}, which are kept; record {number + 1} is lost"
+        self.odd.append(("truncated", "the end" if damage.byte is None else f"byte {damage.byte}", note))
         return saved.document, None
 
-    def _is_log(self) -> bool:
-        """Whether it is JSON Lines, so that reading it as one document is not worth a try."""
+    def _may_be_document(self) -> bool:
+        """Whether reading it as one JSON value is worth a try: not if it is prose, or JSON Lines."""
         filled = (text for text in (line.strip(_BLANK) for _, _, line in self.lines()) if text)
-        first, second = next(filled, ""), next(filled, "")
-        if not second or not first.startswith(("{", "[")):
+        first = next(filled, "")
+        if not first.startswith(("{", "[")):
             return False
-        # The first line may be torn; a document's may be unfinished.
-        unfinished = first.endswith(("[", "{", ",", ":")) or not second.startswith("{")
-        return _starts_with_json(first) or (not unfinished and _starts_with_json(second))
+        second = next(filled, "")
+        # The first line of a log may be torn; a document's may be unfinished.
+        unfinished = not second.startswith("{") or first.endswith(("[", "{", ",", ":"))
+        is_log = second and (_starts_with_json(first) or (not unfinished and _starts_with_json(second)))
+        return not is_log
 
     def _diagnose(self, whole: str, text: str, error: json.JSONDecodeError) -> TranscriptError | None:
         # Extra data: JSON Lines, or prose behind a value.
         if error.msg == "Extra data" or not _JSON_START.match(text):
             return None
         if _is_cut(text, error):
-            what = "the JSON ends in the middle of a value; get the whole file, or "
+            what = (
+                "the JSON ends in the middle of a value; get the whole file, salvage what is whole of it, or "
+            )
             return self.error(what + _TEXT_HINT, at=self._length)
         if not _TRANSCRIPT_KEY.search(text, 0, 1 << 16):
             return None
@@ -254,7 +277,7 @@ class Sample:
     """What a reader judges by: the whole as one JSON value (or MISSING), and the first rows.
 
     Rows are the JSON objects of the first lines, or of the array that the document is. `text` is the start
-    of the input, whole lines of it, where it is neither; else it is empty.
+    of an input that is no document, whole lines of it.
     """
 
     document: object

@@ -10,24 +10,24 @@ from snapshot.messages import Part, Reasoning, Text, ToolCall, ToolResult
 from snapshot.transcripts._json import as_object, as_text, parse
 from snapshot.transcripts._pairing import Pairing
 
-__all__ = ["call_from", "said", "tool_results"]
+__all__ = ["call_from", "holds_results", "said", "tool_results"]
 
-_SAID = re.compile(r"<(think|thinking|tool_call)>(.*?)</\1>", re.DOTALL)
-_GIVEN = re.compile(r"<tool_response>(.*?)</tool_response>", re.DOTALL)
+_SAID = re.compile("<(think|thinking|tool_call)>")
+_GIVEN = re.compile("<(tool_response)>")
 
 
 def said(text: str, pairing: Pairing) -> Iterator[Part]:
     """What an assistant's text holds. Blanks beside tags go; a tag that holds something else is text."""
     at = 0
-    for match in _SAID.finditer(text):
-        call = call_from(match[2], pairing) if match[1] == "tool_call" else Reasoning(match[2].strip())
+    for tag, start, stop, inner in _tagged(text, _SAID):
+        call = call_from(inner, pairing) if tag == "tool_call" else Reasoning(inner.strip())
         if call is None:
             continue
-        before = text[at : match.start()].strip()
+        before = text[at:start].strip()
         if before:
             yield Text(before)
         yield call
-        at = match.end()
+        at = stop
     rest = text[at:].strip() if at else text
     if rest:
         yield Text(rest)
@@ -35,13 +35,35 @@ def said(text: str, pairing: Pairing) -> Iterator[Part]:
 
 def tool_results(text: str, pairing: Pairing) -> list[ToolResult]:
     """The results in a turn, in the order of the calls: each between tags, or the whole."""
-    given = [match[1].strip() for match in _GIVEN.finditer(text)] or [text]
+    given = [inner.strip() for _, _, _, inner in _tagged(text, _GIVEN)] or [text]
     return [ToolResult(pairing.answer(_name_in(words)), (Text(words),) if words else ()) for words in given]
 
 
 def holds_results(text: str) -> bool:
     """Whether a turn holds results between tags and nothing else."""
-    return "<tool_response>" in text and not _GIVEN.sub("", text).strip()
+    at, found = 0, False
+    for _, start, stop, _ in _tagged(text, _GIVEN):
+        if text[at:start].strip():
+            return False
+        at, found = stop, True
+    return found and not text[at:].strip()
+
+
+def _tagged(text: str, opening: re.Pattern[str]) -> Iterator[tuple[str, int, int, str]]:
+    """Name, start, end and content of what stands between tags; a tag that is never closed is text.
+
+    One search for each end, so that a text full of open tags takes linear time.
+    """
+    at = 0
+    unclosed: set[str] = set()
+    while match := opening.search(text, at):
+        at = match.end()
+        end = -1 if match[1] in unclosed else text.find(f"</{match[1]}>", at)
+        if end < 0:
+            unclosed.add(match[1])
+            continue
+        inner, at = text[at:end], end + len(match[1]) + 3
+        yield match[1], match.start(), at, inner
 
 
 def call_from(text: str, pairing: Pairing) -> ToolCall | None:

@@ -7,7 +7,9 @@ import io
 import sys
 import zlib
 from collections.abc import Callable
-from typing import BinaryIO, cast
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, BinaryIO, cast
 
 from snapshot.errors import TranscriptError
 
@@ -60,76 +62,69 @@ def unpacked(stream: BinaryIO, size: int, error: Callable[[str], TranscriptError
     start = stream.read(4)
     stream.seek(0)
     if start.startswith(_GZIP):
-        inner: BinaryIO = cast(BinaryIO, gzip.GzipFile(fileobj=stream))
-        return _bounded(inner, "gzip", size, (zlib.error,), error)
-    if start.startswith(_ZSTD):
+        packed = _Packed(stream, cast(BinaryIO, gzip.GzipFile(fileobj=stream)), "gzip", (zlib.error,))
+    elif start.startswith(_ZSTD):
         zstd = _zstd()
         if zstd is None:
             raise error(
                 "packed by Zstandard, which this Python cannot read: "
                 "pip install 'snapshot-pages[zstd]', or unpack it first (`zstd -d`)"
             )
-        return _bounded(zstd.ZstdFile(stream), "zstd", size, (zstd.ZstdError,), error)
-    return stream
+        packed = _Packed(stream, zstd.ZstdFile(stream), "zstd", (zstd.ZstdError,))
+    else:
+        return stream
+    return cast(BinaryIO, io.BufferedReader(_Bounded(packed, max(_FREE, _RATIO * size), error), 1 << 16))
 
 
-def _zstd():  # the module that is in the standard library from Python 3.14 on, or its backport
+@dataclass(frozen=True, slots=True)
+class _Packed:
+    """A file, what unpacks it, the name of its tool, and the errors that mean damage."""
+
+    outer: BinaryIO
+    inner: BinaryIO
+    tool: str
+    faults: tuple[type[Exception], ...]
+
+
+def _zstd() -> Any:
+    """The module that the standard library has from Python 3.14 on, or its backport, or None."""
     try:
-        if sys.version_info >= (3, 14):
-            from compression import zstd
-        else:
-            from backports import zstd
+        return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
     except ImportError:
         return None
-    return zstd
-
-
-def _bounded(
-    inner: BinaryIO,
-    tool: str,
-    size: int,
-    faults: tuple[type[Exception], ...],
-    error: Callable[[str], TranscriptError],
-) -> BinaryIO:
-    return cast(BinaryIO, io.BufferedReader(_Bounded(inner, tool, size, faults, error), 1 << 16))
 
 
 class _Bounded(io.RawIOBase):
-    """What `inner` unpacks, until it is too much."""
+    """What is unpacked, until it is more than `limit` bytes."""
 
-    def __init__(
-        self,
-        inner: BinaryIO,
-        tool: str,
-        size: int,
-        faults: tuple[type[Exception], ...],
-        error: Callable[[str], TranscriptError],
-    ) -> None:
+    def __init__(self, packed: _Packed, limit: int, error: Callable[[str], TranscriptError]) -> None:
         super().__init__()
-        self._inner, self._tool, self._faults, self._error = inner, tool, faults, error
-        self._left = self._limit = max(_FREE, _RATIO * size)
+        self._packed, self._error = packed, error
+        self._limit = self._left = limit
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
+        tool = self._packed.tool
         try:
-            data = self._inner.read(len(buffer))
-        except (OSError, EOFError, *self._faults) as fault:
+            data = self._packed.inner.read(len(buffer))
+        except (OSError, EOFError, *self._packed.faults) as fault:
             what = "ends too early" if isinstance(fault, EOFError) else f"is damaged ({fault})"
             raise self._error(
-                f"its {self._tool} data {what}; get the whole file, or unpack what is left of it "
-                f"(`{self._tool} -dc`) and read that"
+                f"its {tool} data {what}; get the whole file, or unpack what is left of it "
+                f"(`{tool} -dc`) and read that"
             ) from None
         self._left -= len(data)
         if self._left < 0:
             raise self._error(
                 f"it unpacks to more than {self._limit >> 20} MiB, over {_RATIO} times its size, as no log "
-                f"does: a decompression bomb? If it is none, unpack it first (`{self._tool} -d`)"
+                f"does: a decompression bomb? If it is none, unpack it first (`{tool} -d`)"
             )
         buffer[: len(data)] = data
         return len(data)
 
     def close(self) -> None:
-        self._inner.close()
+        self._packed.inner.close()
+        self._packed.outer.close()
         super().close()

@@ -61,11 +61,11 @@ def _is_ours(message: JsonObject | None) -> bool:
     return (
         (bool(parts) and all(isinstance((part or {}).get("type"), str) for part in parts))
         or as_list(message.get("toolInvocations")) is not None
-        or any((block or {}).get("type") in _MODEL_PARTS for block in content)
+        or any(as_text((block or {}).get("type")) in _MODEL_PARTS for block in content)
     )
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
+def threads(source: Source) -> Sequence[Thread]:
     """Every list of messages. What tools gave stands in messages of role "tool" behind their calls."""
     what = "no list of messages in it: expected a JSON array of messages with `parts`"
     return dialogue_threads(source, _OPENED, what, _read)
@@ -198,7 +198,7 @@ def _tool(builder: Builder, block: JsonObject, where: str) -> Sequence[Part]:
     call = ToolCall(
         call_id, as_text(block.get("toolName")), as_text(block.get("rawInput") if asked is None else asked)
     )
-    state = block.get("state")
+    state = as_text(block.get("state"))
     if state not in _ANSWERED:
         return (call,)
     if state == "output-error":

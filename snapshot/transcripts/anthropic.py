@@ -24,7 +24,7 @@ def detect(sample: Sample) -> Detection | None:
     return dialects(sample, NAME, "openai-chat")[0]
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
+def threads(source: Source) -> Sequence[Thread]:
     """Every list of messages.
 
     A user's tool results stand in a message of role "tool" before the user's words.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from snapshot.messages import Image, Opaque, Part, Reasoning, Role, ToolCall, ToolResult, Transcript
 from snapshot.transcripts._build import Builder, usage_of
-from snapshot.transcripts._found import Detection
+from snapshot.transcripts._found import Conversation, Detection, Thread, title_of
 from snapshot.transcripts._json import (
     JsonObject,
     as_list,
@@ -35,19 +35,51 @@ def detect(sample: Sample) -> Detection | None:
     return Detection(NAME, 1.0, f"an object with steps, and schema_version {quoted(version)}")
 
 
-def read(source: Source) -> Transcript:
-    """Each step as a message, and what its calls brought as a message of role "tool" behind it."""
+def threads(source: Source) -> Sequence[Thread]:
+    """The trajectory, and those of its subagents, whatever their depth, under their own ids."""
     if source.damage is not None:
         raise source.damage
     document = as_object(source.document) or {}
-    steps = as_list(document.get("steps"))
-    if steps is None:
+    if as_list(document.get("steps")) is None:
         raise source.error("no trajectory in it: expected a JSON object with a list `steps`")
+    made: list[Thread] = []
+    names: dict[str, None] = {}
+    waiting = [("main", document)]
+    for name, trajectory in waiting:
+        for value in as_list(trajectory.get("subagent_trajectories")) or ():
+            inner = as_object(value)
+            if inner is not None and as_list(inner.get("steps")) is not None:
+                wanted = as_text(inner.get("trajectory_id") or inner.get("session_id")) or "subagent"
+                free = wanted if wanted not in names else f"{wanted}#{len(names)}"
+                names[free] = None
+                waiting.append((free, inner))
+        made.append(_thread(source, name, trajectory, list(names) if trajectory is document else []))
+    return made
+
+
+def _thread(source: Source, name: str, trajectory: JsonObject, subagents: Sequence[str]) -> Thread:
+    steps = [step for step in map(as_object, as_list(trajectory.get("steps")) or ()) if step is not None]
+    asked = next((step.get("message") for step in steps if step.get("source") == "user"), "")
+    words = (
+        asked
+        if isinstance(asked, str)
+        else as_text((as_object(next(iter(as_list(asked) or ()), None)) or {}).get("text"))
+    )
+    time = as_text(steps[-1].get("timestamp")) if steps else ""
+    found = Conversation(name, title_of(words), len(steps), time, main=name == "main")
+    return Thread(found, lambda: _read(source, trajectory, subagents))
+
+
+def _read(source: Source, trajectory: JsonObject, subagents: Sequence[str]) -> Transcript:
+    """Each step as a message, and what its calls brought as a message of role "tool" behind it.
+
+    What was observed without a call stands behind them as the system's.
+    """
     builder = Builder(source)
-    agent = as_object(document.get("agent")) or {}
+    agent = as_object(trajectory.get("agent")) or {}
     model = as_text(agent.get("model_name"))
     before: object = 0
-    for number, value in enumerate(steps, 1):
+    for number, value in enumerate(as_list(trajectory.get("steps")) or (), 1):
         step = as_object(value)
         if step is None:
             builder.add_unread(value, where=f"step {number}", what="step")
@@ -56,9 +88,9 @@ def read(source: Source) -> Transcript:
         before = _check_order(builder, before, step.get("step_id"), where)
         _add_step(builder, step, where)
         model = as_text(step.get("model_name")) or model
-    for value in as_list(document.get("subagent_trajectories")) or ():
-        name = quoted((as_object(value) or {}).get("trajectory_id"))
-        builder.odd("sidechain", "subagent_trajectories", f"the trajectory of subagent {name}; left out")
+    for name in subagents:
+        note = f"the trajectory of subagent {quoted(name)}; read it as a conversation of its own"
+        builder.odd("sidechain", "subagent_trajectories", note)
     return builder.finish(NAME, model)
 
 
@@ -84,8 +116,17 @@ def _add_step(builder: Builder, step: JsonObject, where: str) -> None:
     usage = usage_of(step.get("metrics")) if role == "assistant" else None
     builder.add(role, parts, where=where, message_id=step_id, time=time, usage=usage)
     results = list(_results(builder, step.get("observation"), where))
-    if results:
-        builder.add("tool", results, where=where, message_id=step_id, time=time)
+    answers = [part for part in results if not isinstance(part, ToolResult) or part.call_id]
+    if answers:
+        builder.add("tool", answers, where=where, message_id=step_id, time=time)
+    seen = [
+        part
+        for result in results
+        if isinstance(result, ToolResult) and not result.call_id
+        for part in result.content
+    ]
+    if seen:
+        builder.add("system", seen, where=where, message_id=step_id, time=time)
 
 
 def _reasoning(step: JsonObject) -> Iterator[Part]:

@@ -24,6 +24,7 @@ from snapshot.transcripts._json import JsonObject, as_list, as_object, as_text, 
 from snapshot.transcripts._pairing import Pairing
 from snapshot.transcripts._parts import ANY_FILE, ANY_IMAGE, read_opaque
 from snapshot.transcripts._source import MISSING, Sample, Source
+from snapshot.transcripts._tree import along, way
 
 NAME = "chatgpt-export"
 
@@ -40,7 +41,7 @@ def detect(sample: Sample) -> Detection | None:
     )
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
+def threads(source: Source) -> Sequence[Thread]:
     """A thread for each conversation, and one for each of its other leaves: answers and edits that were left.
 
     A conversation is the way from its current node to the root. Its leaves have ids "CONVERSATION:NODE".
@@ -74,33 +75,31 @@ def _conversations(document: object) -> list[JsonObject]:
 
 
 def _leaves(source: Source, name: str, conversation: JsonObject) -> Iterator[Thread]:
-    nodes = {
-        key: node
-        for key, value in (as_object(conversation["mapping"]) or {}).items()
-        if (node := as_object(value))
-    }
+    mapping = as_object(conversation["mapping"]) or {}
+    nodes = {key: node for key, value in mapping.items() if (node := as_object(value)) is not None}
     # `children` may be left out everywhere, so the tree is what `parent` says.
-    parents = {as_text(node.get("parent")) for node in nodes.values()}
-    leaves = [key for key in nodes if key not in parents and _message(nodes[key])]
+    parents = {key: as_text(node.get("parent")) for key, node in nodes.items()}
+    inner = set(parents.values())
+    leaves = [key for key in nodes if key not in inner and _message(nodes[key])]
     current = as_text(conversation.get("current_node"))
     if current not in nodes:
         current = leaves[-1] if leaves else next(reversed(nodes), "")
-    title = as_text(conversation.get("title"))
+    own = {key: (int(bool(_message(node))), _asked(_message(node))) for key, node in nodes.items()}
+    told = along(parents, own, lambda above, here: (above[0] + here[0], above[1] or here[1]))
 
     def thread(leaf: str) -> Thread:
-        path = _path(nodes, leaf)
-        first = next((m for m in map(_message, path) if _author(m) == "user"), {})
-        words = title or title_of(_words((as_object(first.get("content")) or {}).get("parts")))
+        said, words = told.get(leaf, (0, ""))
         main = leaf == current
-        stamp = (
-            conversation.get("update_time")
-            if main
-            else (_message(nodes[leaf]) if leaf else {}).get("create_time")
-        )
-        found = Conversation(
-            name if main else f"{name}:{leaf}", words, sum(map(bool, map(_message, path))), _time(stamp), main
-        )
-        return Thread(found, lambda: _read(source, conversation, path))
+        stamp = conversation.get("update_time") if main else _message(nodes[leaf]).get("create_time")
+        title = as_text(conversation.get("title")) or title_of(words)
+        found = Conversation(name if main else f"{name}:{leaf}", title, said, _time(stamp), main)
+
+        def read() -> Transcript:
+            return _read(
+                source, conversation, [nodes[step] for step in reversed(way(leaf, parents)) if step in nodes]
+            )
+
+        return Thread(found, read)
 
     yield thread(current)
     for leaf in leaves:
@@ -108,12 +107,10 @@ def _leaves(source: Source, name: str, conversation: JsonObject) -> Iterator[Thr
             yield thread(leaf)
 
 
-def _path(nodes: dict[str, JsonObject], leaf: str) -> list[JsonObject]:
-    way: dict[str, JsonObject] = {}
-    while leaf in nodes and leaf not in way:
-        way[leaf] = nodes[leaf]
-        leaf = as_text(nodes[leaf].get("parent"))
-    return list(reversed(way.values()))
+def _asked(message: JsonObject) -> str:
+    """The user's words in a message."""
+    content = as_object(message.get("content")) or {}
+    return _words(content.get("parts")) if _author(message) == "user" else ""
 
 
 def _message(node: JsonObject) -> JsonObject:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from snapshot.messages import File, Opaque, Part, Role, Transcript
+from snapshot.messages import File, Opaque, Part, Role, ToolCall, Transcript
 from snapshot.transcripts._blocks import BLOCKS
 from snapshot.transcripts._build import Builder
 from snapshot.transcripts._envelope import Dialogue, dialogue_threads, opened, sampled
 from snapshot.transcripts._found import Detection, Thread
 from snapshot.transcripts._json import JsonObject, as_list, as_object, as_text, compact
 from snapshot.transcripts._pairing import Pairing
-from snapshot.transcripts._parts import ANY_FILE, by_speaker, read_content
+from snapshot.transcripts._parts import ANY_FILE, Handlers, by_speaker, read_content, read_result
 from snapshot.transcripts._source import Sample, Source
 
 NAME = "claude-export"
 
 _OPENED = opened("chat_messages")
+_SHOWN = ("token_budget", "flag", "voice_note")  # known, and nobody's words
 _ROLES: dict[str, Role] = {"human": "user", "assistant": "assistant"}
 
 
@@ -31,14 +32,14 @@ def detect(sample: Sample) -> Detection | None:
     return Detection(NAME, 0.98, f"chat_messages, {hits} of {len(found.items)} with a sender")
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
+def threads(source: Source) -> Sequence[Thread]:
     """Every conversation. Calls and results of an answer stand in one message there, in several here."""
     what = "no conversation in it: expected objects with `chat_messages`"
     return dialogue_threads(source, _OPENED, what, _read)
 
 
 def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
-    pairing = Pairing(builder.ids)
+    handlers = _handlers(Pairing(builder.ids))
     summary = as_text(dialogue.envelope.get("summary"))
     for number, value in enumerate(dialogue.items, 1):
         where, message = f"message {number}", as_object(value)
@@ -46,8 +47,7 @@ def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
         if message is None or role is None:
             builder.add_unread(value, where=where, speaker="sender")
             continue
-        blocks = [_with_id(block, pairing) for block in as_list(message.get("content")) or ()]
-        parts = read_content(builder, blocks or message.get("text"), where, _BLOCKS)
+        parts = read_content(builder, message.get("content") or message.get("text"), where, handlers)
         parts += _attached(message)
         message_id, time = as_text(message.get("uuid")), as_text(message.get("created_at"))
         for speaker, run in by_speaker(role, parts):
@@ -56,15 +56,22 @@ def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
     return builder.finish(NAME, as_text(dialogue.envelope.get("model")), aside)
 
 
-def _with_id(value: object, pairing: Pairing) -> object:
-    """A call or result with an id, where the export has null: a result answers the open call of its name."""
-    block = as_object(value) or {}
-    name = as_text(block.get("name"))
-    if block.get("type") == "tool_use" and not block.get("id"):
-        return block | {"id": pairing.call(name)}
-    if block.get("type") == "tool_result" and not block.get("tool_use_id"):
-        return block | {"tool_use_id": pairing.answer(name)}
-    return value
+def _handlers(pairing: Pairing) -> Handlers:
+    """Blocks. A call or result may have null for an id: a result answers the open call of its name."""
+
+    def call(builder: Builder, block: JsonObject, where: str) -> Sequence[Part] | None:
+        if block.get("id"):
+            return BLOCKS["tool_use"](builder, block, where)
+        name = as_text(block.get("name"))
+        return (ToolCall(pairing.call(name), name, as_text(block.get("input"))),)
+
+    def result(builder: Builder, block: JsonObject, where: str) -> Sequence[Part] | None:
+        if block.get("tool_use_id"):
+            return BLOCKS["tool_result"](builder, block, where)
+        call_id, failed = pairing.answer(as_text(block.get("name"))), block.get("is_error") is True
+        return (read_result(builder, call_id, block.get("content"), where, BLOCKS, is_error=failed),)
+
+    return {**BLOCKS, **dict.fromkeys(_SHOWN, _kept), "tool_use": call, "tool_result": result}
 
 
 def _attached(message: JsonObject) -> list[Part]:
@@ -86,6 +93,3 @@ def _attached(message: JsonObject) -> list[Part]:
 
 def _kept(_builder: Builder, block: JsonObject, _where: str) -> Sequence[Part]:
     return (Opaque(as_text(block.get("type")), compact(block)),)
-
-
-_BLOCKS = {**BLOCKS, "token_budget": _kept, "flag": _kept, "voice_note": _kept}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 
 from snapshot.messages import Opaque
 from snapshot.transcripts import _jsonl
@@ -11,6 +11,7 @@ from snapshot.transcripts._claude_code import Row, boundary, is_message, message
 from snapshot.transcripts._found import Detection, Thread
 from snapshot.transcripts._json import as_object, as_text, compact, quoted
 from snapshot.transcripts._source import Sample, Source
+from snapshot.transcripts._tree import way
 
 NAME = "claude-session"
 
@@ -51,7 +52,7 @@ def detect(sample: Sample) -> Detection | None:
     return Detection(NAME, 0.95 * hits / len(sample.rows), reason)
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
+def threads(source: Source) -> Sequence[Thread]:
     """The main thread, one for each branch that was left by going back, and one for each subagent.
 
     A thread is in the order of the file, which is that of time. Parallel calls fan out in the tree, so a
@@ -85,7 +86,7 @@ def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
                 )
             aside.append(Opaque(kind, compact(row)))
         elif row.get("isSidechain") is True:
-            agent = as_text(row.get("agentId")) or f"sidechain-{(_way(uuid, parents) or ['1'])[-1]}"
+            agent = as_text(row.get("agentId")) or f"sidechain-{(way(uuid, parents) or ['1'])[-1]}"
             side.setdefault(agent, []).append(found)
         else:
             main.append(found)
@@ -110,7 +111,7 @@ def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
                 f"a branch that was left again; read it as conversation {quoted(first)}",
             )
         )
-    sent = since_compaction if as_sent else list
+    sent = since_compaction if source.as_sent else list
     made = (
         [
             thread(
@@ -131,15 +132,6 @@ def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
     return made + [thread(source, NAME, sent(rows), conversation_id=agent) for agent, rows in side.items()]
 
 
-def _way(uuid: str, parents: dict[str, str], ends: Container[str] = ()) -> list[str]:
-    """The row `uuid`, its parent and so on, up to a root, to a gap, or to before one of `ends`."""
-    way: dict[str, None] = {}
-    while uuid and uuid not in way and uuid not in ends:
-        way[uuid] = None
-        uuid = parents.get(uuid, "")
-    return list(way)
-
-
 def _branches(rows: list[Row], parents: dict[str, str]) -> tuple[list[Row], dict[str, list[Row]]]:
     """The rows of the thread that ends with the last row, and those of each branch beside it.
 
@@ -151,32 +143,33 @@ def _branches(rows: list[Row], parents: dict[str, str]) -> tuple[list[Row], dict
         first, thread_rows = forked.popitem()
         branches[first], more = _forks(thread_rows, parents)
         forked |= {key: value for key, value in more.items() if key not in branches}
-    return active, dict(sorted(branches.items(), key=lambda item: rows.index(item[1][-1])))
+    places = {id(row): number for number, row in enumerate(rows)}
+    return active, dict(sorted(branches.items(), key=lambda item: places[id(item[1][-1])]))
 
 
 def _forks(rows: list[Row], parents: dict[str, str]) -> tuple[list[Row], dict[str, list[Row]]]:
-    path = set(_way(next((row.uuid for row in reversed(rows) if row.uuid), ""), parents))
+    path = set(way(next((row.uuid for row in reversed(rows) if row.uuid), ""), parents))
     prompts = {row.uuid for row in rows if row.is_prompt and row.uuid}
-    starts = dict.fromkeys(path, "")  # of each row: the words that lead to it from the path, "" on it
+    # Of each row: the words that lead to it from the path; "" for none, None where no way leads to the path:
+    # that is a gap in the file, and no fork.
+    starts: dict[str, str | None] = dict.fromkeys(path, "")
     active: list[Row] = []
     places: dict[str, int] = {}
     beside: dict[str, list[Row]] = {}
     for row in rows:
         if row.uuid and row.uuid not in starts:
-            way = _way(row.uuid, parents, ends=starts)
-            end = parents.get(way[-1], "")
-            found = starts.get(end, "")
-            for step in reversed(way):
-                # A way that ends nowhere is a gap in the file, not a fork.
-                found = found or (step if step in prompts and end in starts else "")
+            steps = way(row.uuid, parents, ends=starts)
+            found = starts.get(parents.get(steps[-1], ""))
+            for step in reversed(steps):
+                found = step if found == "" and step in prompts else found
                 starts[step] = found
-        first = starts.get(row.uuid, "")
+        first = starts.get(row.uuid)
         if first:
             beside.setdefault(first, []).append(row)
         else:
             places[row.uuid] = len(active)
             active.append(row)
     return active, {
-        first: [*active[: max(places.get(step, -1) for step in _way(first, parents)) + 1], *own]
+        first: [*active[: max(places.get(step, -1) for step in way(first, parents)) + 1], *own]
         for first, own in beside.items()
     }

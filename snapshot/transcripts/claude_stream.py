@@ -37,7 +37,7 @@ def detect(sample: Sample) -> Detection | None:
     return Detection(NAME, 0.9 * hits / len(sample.rows), reason)
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
+def threads(source: Source) -> Sequence[Thread]:
     """The main thread, and one for each subagent, under the id of the call that started it."""
     main: list[Row] = []
     side: dict[str, list[Row]] = {}
@@ -61,7 +61,7 @@ def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
             aside.append(Opaque(kind, compact(row)))
         elif row.get("subtype") == "init":
             model = as_text(row.get("model"))
-    sent = since_compaction if as_sent else list
+    sent = since_compaction if source.as_sent else list
     return [
         thread(
             source, NAME, sent(main), conversation_id="main", main=True, model=model, aside=aside, notes=notes

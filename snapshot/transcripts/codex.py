@@ -33,7 +33,7 @@ def detect(sample: Sample) -> Detection | None:
     hits = sum(row.keys() >= _KEYS and as_object(row["payload"]) is not None for row in sample.rows)
     if not hits:
         return None
-    known = any(row.get("type") in _TYPES for row in sample.rows)
+    known = any(as_text(row["type"]) in _TYPES for row in sample.rows if "type" in row)
     reason = f"{hits} of the first {len(sample.rows)} rows are {{timestamp, type, payload}}"
     return Detection(NAME, (0.98 if known else 0.5) * hits / len(sample.rows), reason)
 
@@ -53,7 +53,7 @@ class _Entry:
         return self.usage is None and item.get("role") == "user" and not _is_note(item)
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
+def threads(source: Source) -> Sequence[Thread]:
     """The items; events repeat them. Turns that were taken back are in a conversation of their own.
 
     After a compaction the whole history has the items before it, the model its replacement.
@@ -81,7 +81,7 @@ def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
             aside.append(
                 Opaque(kind, compact({key: v for key, v in payload.items() if key != "replacement_history"}))
             )
-            if as_sent:
+            if source.as_sent:
                 entries = [_Entry(where, time, item) for item in _replacement(payload)]
         elif kind == "event_msg" and event == "token_count":
             info = as_object(payload.get("info")) or {}

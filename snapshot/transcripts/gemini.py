@@ -60,7 +60,7 @@ def detect(sample: Sample) -> Detection | None:
     return Detection(NAME, 0.9 * hits / len(contents), reason)
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
+def threads(source: Source) -> Sequence[Thread]:
     """Every list of contents.
 
     Those of the model that follow each other are one message, as they are one turn.

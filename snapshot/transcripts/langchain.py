@@ -46,7 +46,7 @@ def detect(sample: Sample) -> Detection | None:
     return Detection(NAME, 0.96 * hits / len(items), f"{hits} of {len(items)} messages have {shape}")
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
+def threads(source: Source) -> Sequence[Thread]:
     """Every list of messages.
 
     A speaker that is neither user nor assistant (type "chat") is one of the user's side, with the name in

@@ -36,7 +36,7 @@ def detect(sample: Sample) -> Detection | None:
     return dialects(sample, "anthropic", NAME)[1]
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
+def threads(source: Source) -> Sequence[Thread]:
     """Every list of messages; the results of one batch stand in one message of role "tool"."""
     what = "no list of messages in it: expected a JSON array, or an object with `messages`"
     return dialogue_threads(source, _OPENED, what, _read)

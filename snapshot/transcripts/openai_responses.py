@@ -55,7 +55,7 @@ def detect(sample: Sample) -> Detection | None:
     return None
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
+def threads(source: Source) -> Sequence[Thread]:
     """Every list of items; outputs stand in messages of role "tool"."""
     what = "no list of items in it: expected a JSON array, or an object with `input`"
     return dialogue_threads(source, _opened, what, _read)
@@ -118,7 +118,7 @@ def _is_item(item: JsonObject) -> bool:
     if isinstance(kind, str) and (kind in _ITEMS or kind.endswith(_ENDINGS)):
         return True
     blocks = map(as_object, as_list(item.get("content")) or ())
-    return any(block is not None and block.get("type") in _BLOCKS for block in blocks)
+    return any(block is not None and as_text(block.get("type")) in _BLOCKS for block in blocks)
 
 
 @dataclass(frozen=True, slots=True)

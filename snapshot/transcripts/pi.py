@@ -12,12 +12,28 @@ from snapshot.transcripts._found import Conversation, Detection, Thread, title_o
 from snapshot.transcripts._json import JsonObject, as_list, as_object, as_text, compact, quoted
 from snapshot.transcripts._parts import ANY_IMAGE, decoded, read_content, read_result, read_text
 from snapshot.transcripts._source import Sample, Source
+from snapshot.transcripts._tree import along, way
 
 NAME = "pi"
 
 _STATE = frozenset(
-    {"custom", "label", "model_change", "reset_boundary", "session", "session_info", "thinking_level_change"}
+    {
+        "custom",
+        "label",
+        "mode_change",
+        "model_change",
+        "reset_boundary",
+        "service_tier_change",
+        "session",
+        "session_info",
+        "session_init",
+        "thinking_level_change",
+        "title",
+        "ttsr_injection",
+    }
 )
+# Titles, by the entry and its field.
+_TITLES = {"session_info": "name", "title": "title"}
 _SAID = frozenset({"branch_summary", "compaction", "custom_message", "message"})
 
 
@@ -26,9 +42,11 @@ def detect(sample: Sample) -> Detection | None:
     if not sample.rows:
         return None
     first = sample.rows[0]
-    hits = sum("id" in row and "parentId" in row and row.get("type") in _STATE | _SAID for row in sample.rows)
+    known = [row for row in sample.rows if as_text(row.get("type")) in _STATE | _SAID]
+    hits = sum("id" in row and "parentId" in row for row in known)
     if first.get("type") == "session" and ("version" in first or "cwd" in first):
-        return Detection(NAME, 0.97, f"a session header, and {hits} entries with id and parentId behind it")
+        reason = f"a session header, and {hits} entries with id and parentId behind it"
+        return Detection(NAME, 0.97 if 2 * len(known) > len(sample.rows) else 0.3, reason)
     if not hits:
         return None
     reason = f"{hits} of the first {len(sample.rows)} rows are entries with id and parentId"
@@ -47,31 +65,80 @@ class _Entry:
     row: JsonObject
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:
+def threads(source: Source) -> Sequence[Thread]:
     """One conversation for each leaf, under the leaf's id; every other entry can be chosen as a leaf too.
 
     The main one is that of the last entry. Its whole history is the way from the root; what the model is
     sent is the newest compaction on that way, what it kept, and what follows.
     """
-    entries, title = _entries(source)
-    tree = {entry.id: entry for entry in entries}
+    entries, name = _entries(source)
     if not entries:
         raise source.error("there is no entry in it, only a header; nothing was said in this session")
-    parents = {entry.parent for entry in entries}
+    tree = {entry.id: entry for entry in entries}
+    parents = {entry.id: entry.parent for entry in entries}
     last = entries[-1].id
+    listed = _leaves(entries, parents) | {last}
+    told = along(parents, {entry.id: _told(entry) for entry in entries}, _Told.then)
 
     def thread(leaf: _Entry) -> Thread:
-        found = Conversation(leaf.id)
-        listed = leaf.id not in parents
-        if listed:
-            said = [entry for entry in _path(leaf.id, tree) if entry.kind in _SAID]
-            words = next((_first_text(entry) for entry in said if _role(entry) == "user"), "")
-            name = title if leaf.id == last and title else title_of(words)
-            time = said[-1].time if said else leaf.time
-            found = Conversation(leaf.id, name, len(said), time, main=leaf.id == last)
-        return Thread(found, lambda: _read(source, _path(leaf.id, tree), as_sent=as_sent), listed=listed)
+        here = told[leaf.id]
+        title = name if leaf.id == last and name else title_of(here.words)
+        found = Conversation(leaf.id, title, here.said, here.time, main=leaf.id == last)
+
+        def read() -> Transcript:
+            path = [tree[step] for step in reversed(way(leaf.id, parents)) if step in tree]
+            state = [e for e in (entries if leaf.id == last else path) if e.kind not in _SAID]
+            return _read(source, path, state)
+
+        return Thread(found, read, listed=leaf.id in listed)
 
     return [thread(entry) for entry in entries]
+
+
+def _leaves(entries: Sequence[_Entry], parents: dict[str, str]) -> set[str]:
+    """The ends of the tree, one for each last word: a note of the harness beside the talk is no branch."""
+    inner = set(parents.values())
+    anchors = along(
+        parents, {e.id: e.id if e.kind in _SAID else "" for e in entries}, lambda above, here: here or above
+    )
+    answered: set[str] = set()
+    for entry in entries:
+        if entry.kind in _SAID:
+            answered.update(way(entry.parent, parents, ends=answered))
+    ends = {
+        anchors[e.id]: e.id
+        for e in entries
+        if e.id not in inner and anchors[e.id] and anchors[e.id] not in answered
+    }
+    return set(ends.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """How much was said up to an entry, the user's first words, and the time of the last."""
+
+    said: int
+    words: str
+    time: str
+
+    def then(self, more: _Told) -> _Told:
+        """What is told up to an entry behind this one."""
+        return _Told(self.said + more.said, self.words or more.words, more.time or self.time)
+
+
+def _told(entry: _Entry) -> _Told:
+    said = entry.kind in _SAID
+    message = as_object(entry.row.get("message")) if entry.kind == "message" else None
+    words = _first_text(message) if message and message.get("role") == "user" else ""
+    return _Told(int(said), words, entry.time if said else "")
+
+
+def _first_text(message: JsonObject) -> str:
+    blocks = as_list(message.get("content"))
+    first = (
+        message.get("content") if blocks is None else (as_object(next(iter(blocks), None)) or {}).get("text")
+    )
+    return first if isinstance(first, str) else ""
 
 
 def _entries(source: Source) -> tuple[list[_Entry], str]:
@@ -83,8 +150,8 @@ def _entries(source: Source) -> tuple[list[_Entry], str]:
         kind, entry_id = as_text(row.get("type")), as_text(row.get("id"))
         if kind == "session" and number == 0:
             continue
-        if kind == "session_info":
-            title = as_text(row.get("name")) or title
+        if kind in _TITLES:
+            title = as_text(row.get(_TITLES[kind])) or title
         if kind not in _STATE | _SAID:
             note = f"an entry of type {quoted(row.get('type'))} is not known; kept aside"
             source.odd.append(("unknown-row", where, note))
@@ -105,37 +172,15 @@ def _entries(source: Source) -> tuple[list[_Entry], str]:
     return entries, title
 
 
-def _path(leaf: str, tree: dict[str, _Entry]) -> list[_Entry]:
-    way: dict[str, _Entry] = {}
-    while leaf in tree and leaf not in way:
-        way[leaf] = tree[leaf]
-        leaf = tree[leaf].parent
-    return list(reversed(way.values()))
-
-
-def _role(entry: _Entry) -> str:
-    message = as_object(entry.row.get("message")) if entry.kind == "message" else None
-    return as_text((message or {}).get("role"))
-
-
-def _first_text(entry: _Entry) -> str:
-    content = (as_object(entry.row.get("message")) or {}).get("content")
-    blocks = as_list(content)
-    return (
-        as_text(content)
-        if blocks is None
-        else as_text((as_object(next(iter(blocks), None)) or {}).get("text"))
-    )
-
-
-def _read(source: Source, path: Sequence[_Entry], *, as_sent: bool) -> Transcript:
+def _read(source: Source, path: Sequence[_Entry], state: Sequence[_Entry]) -> Transcript:
     builder = Builder(source)
     if path and path[0].parent:
         builder.odd("no-parent", path[0].where, "the entry before it is not in the file; read from here on")
-    reader = _Reader(builder, as_sent=as_sent)
-    for entry in _projection(builder, path) if as_sent else path:
+    reader = _Reader(builder, as_sent=source.as_sent)
+    for entry in _projection(builder, path) if source.as_sent else path:
         reader.read(entry)
-    return builder.finish(NAME, reader.model, reader.aside)
+    aside = [*(Opaque(entry.kind, compact(entry.row)) for entry in state), *reader.aside]
+    return builder.finish(NAME, reader.model, aside)
 
 
 def _projection(builder: Builder, path: Sequence[_Entry]) -> list[_Entry]:
@@ -195,10 +240,8 @@ class _Reader:
                 self.aside.append(Opaque(kind, compact(details | {"id": entry.id})))
         elif kind == "custom_message":
             self._say(self._harness, row, entry)
-        else:
-            if kind == "model_change":
-                self.model = as_text(row.get("modelId")) or self.model
-            self.aside.append(Opaque(kind, compact(row)))
+        elif kind == "model_change":
+            self.model = as_text(row.get("modelId")) or self.model
 
     def _summary(self, entry: _Entry, row: JsonObject, *, compaction: bool) -> None:
         if compaction and not self._as_sent:

@@ -40,7 +40,7 @@ def detect(sample: Sample) -> Detection | None:
     )
 
 
-def threads(source: Source, *, as_sent: bool = False) -> Sequence[Thread]:  # noqa: ARG001
+def threads(source: Source) -> Sequence[Thread]:
     """Every conversation. Calls have no ids: results answer them in order.
 
     A name that is no role's is one of the user's side, with the name in front of the words.

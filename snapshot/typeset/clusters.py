@@ -8,10 +8,17 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["continuations"]
+__all__ = ["continuations", "may_join"]
 
 # Below U+0300 no character but CR LF, which is folded, ever joins its neighbour.
 _FIRST = 0x300
+
+
+def _joins(char: str) -> bool:
+    """Whether a format character makes one cluster with a letter before or behind it; most do not."""
+    from wcwidth import iter_graphemes
+
+    return sum(1 for _ in iter_graphemes(f"a{char}a")) < 3
 
 
 @lru_cache(maxsize=1 << 16)
@@ -20,7 +27,8 @@ def _may_join(code: int) -> bool:
     category = unicodedata.category(chr(code))
     return (
         # "Cn" is not in Python's tables, which may be older than those of wcwidth.
-        category in ("Mn", "Mc", "Me", "Cf", "Cn")
+        category in ("Mn", "Mc", "Me", "Cn")
+        or (category == "Cf" and _joins(chr(code)))
         or 0x1100 <= code <= 0x11FF  # Hangul letters that compose
         or 0xA960 <= code <= 0xA97F
         or 0xD7B0 <= code <= 0xD7FF
@@ -29,6 +37,11 @@ def _may_join(code: int) -> bool:
         or 0xFF9E <= code <= 0xFF9F  # half-width sound marks
         or code in (0x0E33, 0x0EB3)  # Thai and Lao AM, which cling to their consonant
     )
+
+
+def may_join(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Which of the code points can be part of a cluster of several characters."""
+    return np.array([code >= _FIRST and _may_join(code) for code in codes.tolist()], np.bool_)
 
 
 def continuations(
@@ -42,8 +55,8 @@ def continuations(
         foreign: offsets of those outside ASCII.
     """
     found = np.unique(codes[foreign])
-    joiners = [code for code in found.tolist() if code >= _FIRST and _may_join(code)]
-    if not joiners:
+    joiners = found[may_join(found)]
+    if not joiners.size:
         return None
     from wcwidth import iter_graphemes
 
@@ -51,7 +64,7 @@ def continuations(
     # neighbour on either side: a keycap starts with a digit, a prepended sign ends in one.
     first = np.flatnonzero(np.diff(foreign, prepend=-2) != 1)
     starts, ends = foreign[first], foreign[np.append(first[1:], foreign.size) - 1] + 1
-    joining = np.isin(codes[foreign], np.array(joiners, np.uint32))
+    joining = np.isin(codes[foreign], joiners)
     stretches = np.unique(np.searchsorted(first, np.flatnonzero(joining), side="right") - 1)
     clings = np.zeros(codes.size, np.bool_)
     for stretch in stretches.tolist():

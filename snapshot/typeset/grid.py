@@ -15,39 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.source import Source
+from snapshot.typeset.bidi import turned
 from snapshot.typeset.fold import Folded, fold, may_fold
-from snapshot.typeset.pagetext import Coverage, PageText, encode
-from snapshot.typeset.splice import Offsets, Splice, widened
+from snapshot.typeset.glyphs import Glyphs
+from snapshot.typeset.pagetext import PageText, encode
+from snapshot.typeset.plain import PlainSetter
+from snapshot.typeset.splice import Offsets, Splice, ranges, widened
 
-__all__ = ["Glyphs", "Grid", "pads_before", "set_pages"]
+__all__ = ["Grid", "pads_before", "set_pages", "stretches", "with_parts"]
 
 # Characters that are set at a time: bounds memory, and keeps the arrays in the processor's cache.
 _STRETCH = 1 << 16
+# Fewer for the kernel: a call of it costs little, and a stretch that is not plain is set in the slower way.
+_STRETCH_COMPILED = 1 << 14
 _LAST_ASCII = 127
-
-
-class Glyphs(Coverage, Protocol):
-    """What setting has to know of a font: which glyph prints which code point."""
-
-    @property
-    def glyphs(self) -> NDArray[np.int32]:
-        """Glyph number of each code point; of a wide one its left half, the right half is the next."""
-        ...
-
-    @property
-    def blank(self) -> int:
-        """Glyph number of a blank."""
-        ...
-
-    @property
-    def pad(self) -> int:
-        """Glyph number of the filling at a row's end."""
-        ...
-
-    @property
-    def end(self) -> int:
-        """Glyph number of the mark behind the last character."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +46,25 @@ class Grid:
     stop: int
 
 
-def set_pages(source: Source, glyphs: Glyphs, columns: int, rows: int) -> Iterator[Grid]:
-    """Set `source` into pages of `rows` × `columns` cells. A source without characters has no page."""
+def set_pages(
+    source: Source, glyphs: Glyphs, columns: int, rows: int, *, compiled: bool = False
+) -> Iterator[Grid]:
+    """Set `source` into pages of `rows` × `columns` cells. A source without characters has no page.
+
+    `compiled` sets plain text by a numba kernel; the cells are the same.
+    """
     if not source.text:
         return
     capacity = rows * columns
     page = np.empty(capacity, np.int32)
     held = start = 0
-    for stretch in _stretches_set(source, glyphs, columns):
+    for stretch in _stretches_set(source, glyphs, columns, compiled):
         at = 0
         while at < stretch.cells.size:
             if held == capacity:
                 # A full page waits for its end, which is the next one's start.
                 stop = stretch.origin(at)
-                yield Grid(page.reshape(rows, columns), start, stop)
+                yield Grid(turned(page.reshape(rows, columns), glyphs), start, stop)
                 page, held, start = np.empty(capacity, np.int32), 0, stop
             taken = min(capacity - held, stretch.cells.size - at)
             page[held : held + taken] = stretch.cells[at : at + taken]
@@ -88,7 +74,18 @@ def set_pages(source: Source, glyphs: Glyphs, columns: int, rows: int) -> Iterat
         page[held] = glyphs.end
         rows = held // columns + 1
         page[held + 1 : rows * columns] = glyphs.blank
-    yield Grid(page[: rows * columns].reshape(rows, columns), start, len(source.text))
+    yield Grid(turned(page[: rows * columns].reshape(rows, columns), glyphs), start, len(source.text))
+
+
+class _Set(Protocol):
+    """A stretch of source text as cells: glyph numbers, filling included."""
+
+    @property
+    def cells(self) -> NDArray[np.int32]: ...
+
+    def origin(self, cell: int, /) -> int:
+        """Offset in the source text of the character that a cell shows, or that its filling is put before."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +105,17 @@ class _Stretch:
         return self.begin + self.folded.source_offset(self.page_text.origin(cell))
 
 
-def _stretches_set(source: Source, glyphs: Glyphs, columns: int) -> Iterator[_Stretch]:
+def _stretches_set(source: Source, glyphs: Glyphs, columns: int, compiled: bool) -> Iterator[_Set]:
     """The stretches of a source, one after the other, set into rows of cells."""
     marks = np.array(source.marks, np.int64)
+    plain = PlainSetter(source.text, marks, glyphs, columns) if compiled else None
     column = 0
-    for begin, end in _stretches(source.text):
+    for begin, end in stretches(source.text, _STRETCH_COMPILED if compiled else None):
+        stretch = plain.set(begin, end, column) if plain else None
+        if stretch:
+            column = (column + stretch.cells.size) % columns
+            yield stretch
+            continue
         folded = fold(source.text[begin:end])
         low, high = np.searchsorted(marks, (begin, end))
         genuine = folded.folded_offsets(marks[low:high] - begin)
@@ -121,14 +124,11 @@ def _stretches_set(source: Source, glyphs: Glyphs, columns: int) -> Iterator[_St
         joined = page_text.joined
         splices = []
         beyond = np.flatnonzero(page_text.codes > _LAST_ASCII)
-        wide = beyond[glyphs.cells[page_text.codes[beyond]] == 2]
+        wide = beyond[glyphs.cells[page_text.codes[beyond]] > 1]
         if wide.size:
-            halves = Splice(wide + 1, 0, 1)
-            right = halves.forward(wide) + 1
-            cells = widened(cells, wide + 1, np.ones(wide.size, np.int64))
-            cells[right] = cells[right - 1] + 1
-            joined = np.concatenate((halves.forward(joined), right))
-            splices.append(halves)
+            cells, parts, rest = with_parts(cells, wide, glyphs.cells[page_text.codes[wide]])
+            joined = np.concatenate((parts.forward(joined), rest))
+            splices.append(parts)
         if joined.size:
             units, sizes = _units(joined, cells.size)
             where, pads = pads_before(units, sizes, column, columns)
@@ -137,6 +137,26 @@ def _stretches_set(source: Source, glyphs: Glyphs, columns: int) -> Iterator[_St
                 splices.append(Splice(where, 0, pads))
         column = (column + cells.size) % columns
         yield _Stretch(begin, cells, folded, page_text, tuple(splices))
+
+
+def with_parts(
+    cells: NDArray[np.int32], wide: Offsets, sizes: NDArray[np.uint8]
+) -> tuple[NDArray[np.int32], Splice, Offsets]:
+    """The cells with all parts of the glyphs at `wide`, how it was done, and where the further parts are.
+
+    Args:
+        cells: glyph numbers, one for each code.
+        wide: offsets of glyphs of several cells.
+        sizes: cells of each of them.
+    """
+    more = sizes.astype(np.int64) - 1
+    splice = Splice(wide + 1, 0, more)
+    cells = widened(cells, wide + 1, more)
+    first = splice.forward(wide)
+    rest = ranges(first + 1, more)
+    first = np.repeat(first, more)
+    cells[rest] = cells[first] + (rest - first)
+    return cells, splice, rest
 
 
 def _units(joined: Offsets, size: int) -> tuple[Offsets, Offsets]:
@@ -174,17 +194,18 @@ def pads_before(units: Offsets, sizes: Offsets, column: int, columns: int) -> tu
     return np.array(where, np.int64), np.array(pads, np.int64)
 
 
-def _stretches(text: str) -> Iterator[tuple[int, int]]:
-    """Spans of about `_STRETCH` characters that can be folded and encoded apart.
+def stretches(text: str, size: int | None = None) -> Iterator[tuple[int, int]]:
+    """Spans of about `size` characters that can be folded and encoded apart.
 
     They end behind a newline, which no fold goes over, or else between two ASCII characters with ink, where
     no run of blanks and no grapheme cluster can be torn; but not where a control sequence may be open.
     """
+    size = size or _STRETCH
     begin = 0
-    while len(text) - begin > _STRETCH:
-        end = text.rfind("\n", begin + _STRETCH // 2, begin + _STRETCH) + 1
+    while len(text) - begin > size:
+        end = text.rfind("\n", begin + size // 2, begin + size) + 1
         if not end:
-            end = begin + _STRETCH
+            end = begin + size
             while end < len(text) and not _parts(text[end - 1 : end + 1]):
                 end += 1
             if may_fold(text[begin:end]):

@@ -13,25 +13,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.source import Source
 from snapshot.typeset import marks
+from snapshot.typeset.bidi import turned
 from snapshot.typeset.columns import GUTTER, column_width
 from snapshot.typeset.fold import fold
-from snapshot.typeset.grid import Glyphs, Grid
-from snapshot.typeset.pagetext import code_points, encode
+from snapshot.typeset.glyphs import Glyphs
+from snapshot.typeset.grid import Grid, with_parts
+from snapshot.typeset.pagetext import code_points, encode, from_code_points
+from snapshot.typeset.units import Unit, divided
 
 __all__ = ["set_lines", "slots_of"]
 
+_N = TypeVar("_N", bound=np.integer)
 _STROKE = ord("│")
 _NUMBER = str.maketrans("0123456789", marks.DIGITS)
 _GROUP = re.compile(rf"{marks.OPEN}[^{marks.CLOSE}]*{marks.CLOSE}|.", re.DOTALL)
 
 
-def slots_of(cells: NDArray[np.integer], count: int) -> NDArray[np.integer]:
+def slots_of(cells: NDArray[_N], count: int) -> NDArray[_N]:
     """The slots of a page in reading order, shape (count · rows, cells of a slot).
 
     Args:
@@ -41,6 +46,16 @@ def slots_of(cells: NDArray[np.integer], count: int) -> NDArray[np.integer]:
     width = column_width(cells.shape[1], count)
     lefts = range(0, count * (width + GUTTER), width + GUTTER)
     return np.concatenate([cells[:, left : left + width] for left in lefts])
+
+
+class _Printed(NamedTuple):
+    """What may not be torn, as it is printed: its codes, and the cells that they take."""
+
+    codes: tuple[int, ...]
+    cells: int
+
+
+_END = _Printed((ord(marks.END),), 1)
 
 
 class _Setter:
@@ -56,7 +71,7 @@ class _Setter:
         self._glyphs = glyphs
         self._width = width
         self._genuine = genuine
-        self._printed: dict[str, tuple[str, ...]] = {}
+        self._printed: dict[str | Unit, tuple[_Printed, ...]] = {}
 
     def line(self, text: str, first: int, *, ends: bool) -> Iterator[tuple[NDArray[np.int32], int]]:
         """The slots of a line that begins at the folded offset `first`, and the offset that each begins at.
@@ -64,13 +79,13 @@ class _Setter:
         `ends`: the text ends with it, and not with a newline; the end mark stands behind it.
         """
         if text.isascii() and "\t" not in text and len(text) <= self._width and text[-1:] != " " and not ends:
-            yield self._slot([text], goes_on=False), first
+            yield self._slot(code_points(text), goes_on=False), first
             return
         units, offsets = self._units(text, first)
         if ends:
-            units.append(marks.END)
+            units.append(_END)
             offsets.append(first + len(text))
-        sizes = [self._cells(unit) for unit in units]
+        sizes = [unit.cells for unit in units]
         at, rest = 0, sum(sizes)
         while rest > self._width:
             # One unit at the least; a cell stays for the mark that the line goes on.
@@ -78,61 +93,63 @@ class _Setter:
             while used + sizes[stop] < self._width:
                 used += sizes[stop]
                 stop += 1
-            yield self._slot(units[at:stop], goes_on=True), offsets[at]
+            yield self._slot(_codes(units[at:stop]), goes_on=True), offsets[at]
             at, rest = stop, rest - used
-        yield self._slot(units[at:], goes_on=False), offsets[at] if at < len(offsets) else first
+        yield self._slot(_codes(units[at:]), goes_on=False), offsets[at] if at < len(offsets) else first
 
-    def _units(self, text: str, first: int) -> tuple[list[str], list[int]]:
+    def _units(self, text: str, first: int) -> tuple[list[_Printed], list[int]]:
         """What may not be torn: clusters as they are printed, and the blanks at the end of a line."""
         body = text.rstrip(" ")
-        if body.isascii():
-            clusters: list[str] = list(body)
-        else:
-            from wcwidth import iter_graphemes
-
-            clusters = list(iter_graphemes(body))
-        units: list[str] = []
+        units: list[_Printed] = []
         offsets: list[int] = []
         at = first
-        for cluster in clusters:
-            printed = (cluster,) if at in self._genuine else self._page_text(cluster)
+        for cluster in body if body.isascii() else divided(body):
+            text_of = cluster if isinstance(cluster, str) else cluster.text
+            printed = (self._one(text_of),) if at in self._genuine else self._page_text(cluster)
             units += printed
             offsets += [at] * len(printed)
-            at += len(cluster)
+            at += len(text_of)
         if len(text) > len(body):
-            units.append(str(len(text) - len(body)).translate(_NUMBER))
+            units.append(self._one(str(len(text) - len(body)).translate(_NUMBER)))
             offsets.append(at)
         return units, offsets
 
-    def _page_text(self, cluster: str) -> tuple[str, ...]:
+    def _page_text(self, cluster: str | Unit) -> tuple[_Printed, ...]:
         """A cluster as it is printed: one unit, or several where it is too wide for a slot."""
         found = self._printed.get(cluster)
         if found is None:
-            text = encode(cluster, self._glyphs, widest=self._width - 1).text
-            whole = self._cells(text) < self._width
-            found = (text,) if whole else tuple(match[0] for match in _GROUP.finditer(text))
+            number = None if isinstance(cluster, str) else self._glyphs.units.get(cluster)
+            if number is not None:
+                found = (_Printed((number,), int(self._glyphs.cells[number])),)
+            else:
+                text = cluster if isinstance(cluster, str) else cluster.text
+                codes = encode(text, self._glyphs, widest=self._width - 1).codes
+                whole = _Printed(tuple(codes.tolist()), int(self._glyphs.cells[codes].sum()))
+                if whole.cells < self._width:
+                    found = (whole,)
+                else:
+                    found = tuple(self._one(match[0]) for match in _GROUP.finditer(from_code_points(codes)))
             self._printed[cluster] = found
         return found
 
-    def _cells(self, text: str) -> int:
-        if text.isascii() or text == marks.END:
-            return len(text)
-        return int(self._glyphs.cells[code_points(text)].sum())
+    def _one(self, text: str) -> _Printed:
+        codes = code_points(text)
+        return _Printed(tuple(codes.tolist()), int(self._glyphs.cells[codes].sum()))
 
-    def _slot(self, units: list[str], *, goes_on: bool) -> NDArray[np.int32]:
-        ended = units[-1:] == [marks.END]
-        codes = code_points("".join(units[:-1] if ended else units))
+    def _slot(self, codes: NDArray[np.uint32], *, goes_on: bool) -> NDArray[np.int32]:
         cells = self._glyphs.glyphs[codes]
+        cells[codes == ord(marks.END)] = self._glyphs.end
         widths = self._glyphs.cells[codes]
-        wide = np.flatnonzero(widths == 2)
+        wide = np.flatnonzero(widths > 1)
         if wide.size:
-            cells = np.repeat(cells, widths)
-            cells[wide + np.arange(1, wide.size + 1)] += 1
+            cells = with_parts(cells, wide, widths[wide])[0]
         slot = np.full(self._width, self._glyphs.pad if goes_on else self._glyphs.blank, np.int32)
         slot[: cells.size] = cells
-        if ended:
-            slot[cells.size] = self._glyphs.end
         return slot
+
+
+def _codes(units: list[_Printed]) -> NDArray[np.uint32]:
+    return np.array([code for unit in units for code in unit.codes], np.uint32)
 
 
 def set_lines(
@@ -197,7 +214,7 @@ def _page(
         left = number * (width + GUTTER)
         own = slots[number * rows : (number + 1) * rows]
         if own:
-            page[: len(own), left : left + width] = own
+            page[: len(own), left : left + width] = turned(np.stack(own), glyphs)
         if number:
             page[:, left - 2] = stroke
     return page

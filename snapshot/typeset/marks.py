@@ -46,7 +46,8 @@ END = "\ue001"
 GUIDE = """\
 The pages are text set in rows of equal cells, read row after row; where a row ends means nothing.
 ↵ ends a line. ❶❷ (a number in white on black) is that many blanks. ⇥ is a tab.
-⟦1F680⟧ is the character with that hexadecimal code point, ⟦1F44D.1F3FD⟧ a sequence of two.
+⟦rocket⟧ is an emoji, ⟦21B5⟧ the character with that hexadecimal code point, ⟦301.302⟧ a sequence of two.
+Hebrew and Arabic run from right to left, each within its row.
 ⁋ opens an entry: ⁋user, ⁋assistant, ⁋system, ⁋thinking, ⁋call N TOOL, and ⁋result N or ⁋error N of call N.
 ‣ names an argument of a call: ‣name=text or ‣name:JSON. ✂…✂ says what was left out here.
 A hatched cell at the end of a row is filling. A black block ends the text.
@@ -59,7 +60,7 @@ The pages are text in columns, parted by a stroke: each is read from its top to 
 A row of a column is a line; where its last cell is hatched, the line goes on in the next row.
 ❶❷ (a number in white on black) is that many blanks at the end of a line. ⇥ is a tab.
 """
-    + GUIDE[GUIDE.index("⟦1F680⟧") : GUIDE.index("A hatched cell")]
+    + GUIDE[GUIDE.index("⟦rocket⟧") : GUIDE.index("A hatched cell")]
     + GUIDE[GUIDE.index("A black block") :]
 )
 """How to read pages that keep lines."""

@@ -1,8 +1,9 @@
 """Page text: folded source text in the form that is printed, and back.
 
-What is printed as it is: every character that the font covers. What is printed as marks (see `marks`):
-newlines, tabs, runs of blanks (two or more at the start of a line or behind a tab, four or more elsewhere),
-characters without a glyph, and characters that are marks themselves. `decode` gives the folded source back.
+What is printed as it is: every character that the font covers, and every unit that it draws (see `units`).
+What is printed as marks (see `marks`): newlines, tabs, runs of blanks (two or more at the start of a line or
+behind a tab, four or more elsewhere), emoji, characters without a glyph, and characters that are marks
+themselves. `decode` gives the folded source back.
 
 Everything is whole-text work on arrays of code points; no Python loop runs over characters.
 """
@@ -11,7 +12,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -19,9 +21,21 @@ from numpy.typing import NDArray
 
 from snapshot.typeset import marks
 from snapshot.typeset.clusters import continuations
-from snapshot.typeset.splice import Offsets, Splice, widened
+from snapshot.typeset.emoji import emoji_of
+from snapshot.typeset.splice import Offsets, Splice, ranges, widened
+from snapshot.typeset.united import United, unite
+from snapshot.typeset.units import Unit, spelled
 
-__all__ = ["Coverage", "PageText", "census", "code_points", "decode", "encode", "from_code_points"]
+__all__ = [
+    "Coverage",
+    "PageText",
+    "census",
+    "code_points",
+    "decode",
+    "encode",
+    "from_code_points",
+    "uncovered_codes",
+]
 
 _BLANK, _LINE, _TAB, _DEL = 32, 10, 9, 127
 # What newlines and tabs are printed as; folded text has no other controls.
@@ -35,6 +49,7 @@ _IS_MARK = np.zeros(max(map(ord, marks.PAGE_MARKS)) + 2, np.bool_)
 _IS_MARK[[ord(mark) for mark in marks.PAGE_MARKS]] = True
 
 _ASCII = 0x80
+_WIDEST_NAME = 80  # cells, for counting: a row is seldom shorter
 _WIDEST_CHARACTER = 8  # cells: six hexadecimal digits in brackets
 _COUNTED_AT_ONCE = 1 << 18  # characters; their code points take four bytes each
 # Code points that one pair of brackets may list, so that a unit stays shorter than a row.
@@ -46,7 +61,12 @@ class Coverage(Protocol):
 
     @property
     def cells(self) -> NDArray[np.uint8]:
-        """Cells that each code point takes: 0 where the font has no glyph, else 1 or 2."""
+        """Cells that each code point and each unit takes: 0 where the font has no glyph."""
+        ...
+
+    @property
+    def units(self) -> Mapping[Unit, int]:
+        """The units that the font draws, and their numbers."""
         ...
 
 
@@ -55,20 +75,22 @@ class PageText:
     """Page text of a stretch of folded text.
 
     Attributes:
-        codes: its code points, uint32.
+        codes: its code points and the numbers of its units, uint32.
         joined: offsets of the codes that belong to the one before them, int64, ascending: a unit is never
             torn over the end of a row or page (a grapheme cluster, a code point in brackets, a number).
         splices: how the characters of the folded text became codes, step after step.
+        units: the numbers of the font's units.
     """
 
     codes: NDArray[np.uint32]
     joined: NDArray[np.int64]
     splices: tuple[Splice, ...] = ()
+    units: Mapping[Unit, int] = field(default_factory=dict, repr=False)
 
     @property
     def text(self) -> str:
         """The page text as a string."""
-        return from_code_points(self.codes)
+        return from_code_points(spelled(self.codes, {number: unit for unit, number in self.units.items()}))
 
     def origin(self, offset: int) -> int:
         """Offset in the folded text of the character that the code at `offset` prints."""
@@ -111,11 +133,50 @@ def encode(
         widest: cells a unit may take before its grapheme cluster is torn after all.
     """
     source = code_points(text)
+    controls, special = _unprintable(source)
+    clings = continuations(text, source, special) if special.size else None
+    united = unite(text, source, special, clings, coverage=coverage, widest=widest) if special.size else None
+    if united is None:
+        return _marked(source, controls, special, clings, coverage=coverage, genuine=genuine, widest=widest)
+    genuine = united.emoji if genuine is None else np.append(united.splice.forward(genuine), united.emoji)
+    codes = united.codes
+    controls, special = _unprintable(codes)
+    marked = _marked(
+        codes, controls, special, united.clings, coverage=coverage, genuine=genuine, widest=widest
+    )
+    return _named(marked, united, coverage)
+
+
+def uncovered_codes(text: str, coverage: Coverage) -> NDArray[np.uint32]:
+    """The characters of a folded text that are printed as code points for want of a glyph, in their order."""
+    source = code_points(text)
+    _, special = _unprintable(source)
+    if special.size:
+        clings = continuations(text, source, special)
+        united = unite(text, source, special, clings, coverage=coverage, widest=_WIDEST_NAME)
+        source = source if united is None else united.codes
+    return source[coverage.cells[source] == 0]
+
+
+def _unprintable(source: NDArray[np.uint32]) -> tuple[Offsets, Offsets]:
+    """Offsets of the control characters, and of what is not ASCII."""
     # All that is not printable ASCII, in one pass: below the blank the difference wraps around.
     other = np.flatnonzero(source - np.uint32(_BLANK) > _DEL - 1 - _BLANK)
     control = source[other] < _BLANK
-    controls, special = other[control], other[~control]
-    clings = continuations(text, source, special) if special.size else None
+    return other[control], other[~control]
+
+
+def _marked(
+    source: NDArray[np.uint32],
+    controls: Offsets,
+    special: Offsets,
+    clings: NDArray[np.bool_] | None,
+    *,
+    coverage: Coverage,
+    genuine: Offsets | None,
+    widest: int,
+) -> PageText:
+    """Page text of a text, emoji but for their opening bracket not yet in it."""
     if clings is not None:
         _loosen(clings, source, widest)
     codes = source.copy()
@@ -155,6 +216,24 @@ def _uncovered(
     return special[lacking]
 
 
+def _named(marked: PageText, united: United, coverage: Coverage) -> PageText:
+    """Page text with the names of its emoji behind their opening brackets."""
+    codes, joined, splices = marked.codes, marked.joined, (united.splice, *marked.splices)
+    if united.emoji.size:
+        at = united.emoji
+        for splice in marked.splices:
+            at = splice.forward(at)
+        names = [code_points(name + marks.CLOSE) for name in united.names]
+        sizes = np.array([name.size for name in names], np.int64)
+        splice = Splice(at, 1, sizes + 1)
+        codes = widened(codes, at + 1, sizes)
+        rest = ranges(splice.forward(at) + 1, sizes)
+        codes[rest] = np.concatenate(names)
+        joined = np.sort(np.concatenate((splice.forward(joined), rest)))
+        splices += (splice,)
+    return PageText(codes, joined, splices, coverage.units)
+
+
 class _Runs(NamedTuple):
     """Runs of blanks that are printed as a number: first offset, length, digits of the number."""
 
@@ -185,9 +264,9 @@ def _numbered(codes: NDArray[np.uint32], runs: _Runs) -> tuple[NDArray[np.uint32
         codes[starts[has] + place] = _DIGITS[digit]
     # A number is never longer than its run: it stands in the run's first cells, and the rest goes.
     kept = np.ones(codes.size, np.bool_)
-    kept[_ranges(starts + digits, lengths - digits)] = False
+    kept[ranges(starts + digits, lengths - digits)] = False
     splice = Splice(starts, lengths, digits)
-    return codes[kept], splice, _ranges(splice.forward(starts) + 1, digits - 1)
+    return codes[kept], splice, ranges(splice.forward(starts) + 1, digits - 1)
 
 
 def _bracketed(
@@ -210,13 +289,7 @@ def _bracketed(
         shift = (4 * (hexes[has] - 1 - place)).astype(np.uint32)
         out[begin[has] + 1 + place] = _HEX[values[has] >> shift & 15]
     out[(begin + 1 + hexes)[closes]] = ord(marks.CLOSE)
-    return out, splice, _ranges(begin + 1, lengths - 1)
-
-
-def _ranges(starts: Offsets, lengths: Offsets) -> Offsets:
-    """All offsets of the spans that start at `starts`, in order."""
-    ends = lengths.cumsum()
-    return np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1] if ends.size else 0)
+    return out, splice, ranges(begin + 1, lengths - 1)
 
 
 def _bracket_groups(
@@ -260,14 +333,18 @@ def _hex_length(values: NDArray[np.uint32]) -> NDArray[np.int64]:
 
 
 _TOKEN = re.compile(
-    rf"[{marks.DIGITS}]+|{marks.OPEN}(?P<hex>[0-9A-F]+(?:\.[0-9A-F]+)*){marks.CLOSE}"
+    rf"[{marks.DIGITS}]+|{marks.OPEN}(?:(?P<hex>[0-9A-F]+(?:\.[0-9A-F]+)*)|(?P<name>[^{marks.CLOSE}]+)){marks.CLOSE}"
     rf"|[{marks.NEWLINE}{marks.TAB}]|(?P<mark>[{marks.SOURCE_MARKS}])"
 )
 _VALUES = str.maketrans(marks.DIGITS, "0123456789")
 
 
 def decode(page_text: str) -> tuple[str, tuple[int, ...]]:
-    """The folded text that `page_text` prints, and the offsets in it of the source's own marks."""
+    """The folded text that `page_text` prints, and the offsets in it of the source's own marks.
+
+    Raises:
+        PageError: the name of an emoji that has none.
+    """
     pieces: list[str] = []
     genuine: list[int] = []
     end = length = 0
@@ -275,6 +352,8 @@ def decode(page_text: str) -> tuple[str, tuple[int, ...]]:
         token = match[0]
         if match["hex"]:
             new = "".join(chr(int(code, 16)) for code in match["hex"].split("."))
+        elif match["name"]:
+            new = emoji_of(match["name"])
         elif token == marks.NEWLINE:
             new = "\n"
         elif token == marks.TAB:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Offsets", "Splice", "widened"]
+__all__ = ["Offsets", "Splice", "ranges", "widened"]
 
 Offsets = NDArray[np.int64]
 
@@ -64,3 +64,9 @@ def widened(items: NDArray[Any], at: Offsets, extra: Offsets, filling: int = 0) 
     out[old] = items
     out[new] = filling
     return out
+
+
+def ranges(starts: Offsets, lengths: Offsets) -> Offsets:
+    """All offsets of the spans that start at `starts`, in order."""
+    ends = lengths.cumsum()
+    return np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1] if ends.size else 0)

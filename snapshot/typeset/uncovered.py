@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 
-from snapshot.typeset.pagetext import Coverage, census
+import numpy as np
+
+from snapshot.typeset.grid import stretches
+from snapshot.typeset.pagetext import Coverage, uncovered_codes
 
 __all__ = ["uncovered"]
 
 
 def uncovered(folded: str, coverage: Coverage) -> dict[str, int]:
-    """Characters of a folded text that the font has no glyph for, counted by kind, most first.
+    """Characters of a folded text that are printed as code points, counted by kind, most first.
 
     Kinds are scripts (the first word of a letter's Unicode name: "CJK", "HIRAGANA", "ARABIC", …),
     "combining marks", "invisible" (format characters, special spaces, lone surrogates) and "symbols".
     """
-    codes, counts = census(folded)
-    kinds: dict[str, int] = {}
-    for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
-        if coverage.cells[code]:
+    kinds: Counter[str] = Counter()
+    for begin, end in stretches(folded):
+        text = folded[begin:end]
+        if text.isascii():
             continue
-        kind = _kind(chr(code))
-        kinds[kind] = kinds.get(kind, 0) + count
+        codes, counts = np.unique(uncovered_codes(text, coverage), return_counts=True)
+        for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
+            if code not in (10, 9):
+                kinds[_kind(chr(code))] += count
     return dict(sorted(kinds.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -30,7 +36,8 @@ def _kind(char: str) -> str:
     if category[0] == "L":
         return unicodedata.name(char, "LETTERS").split()[0]
     if category[0] == "M":
-        return "combining marks"
+        script = unicodedata.name(char, "COMBINING").split()[0]
+        return "combining marks" if script == "COMBINING" else script
     if category[0] in "CZ":
         return "invisible"
     return "symbols"

@@ -11,11 +11,10 @@ from typing import Any, Protocol, cast
 
 from snapshot.errors import TranscriptError
 from snapshot.messages import Message, Part, Text, ToolCall, ToolResult, Transcript
-from snapshot.requests._words import from_system
 from snapshot.transcripts import from_messages, load
 from snapshot.transcripts.writers._json import encoded, strict, value_of
 from snapshot.transcripts.writers._simpler import in_words, simpler, simpler_results
-from snapshot.transcripts.writers._units import Tell, Unit
+from snapshot.transcripts.writers._units import Tell, Unit, as_user
 
 __all__ = ["Writer", "written"]
 
@@ -139,8 +138,7 @@ class _Fitting:
         beside = getattr(self._writer, "beside", None)
         if beside is not None and transcript.format == self._name:
             messages = self.read(document).messages
-            # A file of nobody's words holds a row that says so; one that has rows of its own needs none.
-            longer = beside(transcript.aside, document if messages else [])
+            longer = beside(transcript.aside, document)
             try:
                 read = self.read(longer)
                 if (read.aside, read.messages) == (transcript.aside, messages):
@@ -163,7 +161,7 @@ class _Fitting:
         rows = self._plain([message for _, message in fitted])
         back = self._back(rows)
         if [m.role for m in back] != [m.role for _, m in fitted]:
-            fitted = [(number, self._as_user(number, message)) for number, message in fitted]
+            fitted = [(number, as_user(number, message, self.tell)) for number, message in fitted]
             rows = self._plain([message for _, message in fitted])
             back = self._back(rows)
         self._tell_parts(fitted, back)
@@ -259,12 +257,6 @@ class _Fitting:
                     return [simple]
         return [kept]
 
-    def _as_user(self, number: int, message: Message) -> Message:
-        if message.role != "system":
-            return message
-        self.tell("role", number, "that the system speaks; it is the user who says so, labelled")
-        return from_system(message)
-
     def _same(self, messages: Sequence[Message], back: Sequence[Message], *, paired: bool = True) -> bool:
         return self._alike(messages, paired=paired) == self._alike(back, paired=paired)
 
@@ -285,8 +277,9 @@ class _Fitting:
             for place, part in enumerate(parts):
                 if isinstance(part, ToolCall):
                     count += paired
-                    numbers[part.id] = str(count)
-                    parts[place] = replace(part, id=numbers[part.id])
+                    if part.id:
+                        numbers[part.id] = str(count)
+                    parts[place] = replace(part, id=str(count))
                 elif isinstance(part, ToolResult):
                     parts[place] = replace(part, call_id=numbers.get(part.call_id, "") if paired else "")
             found.append((message.role, tuple(parts)))

@@ -16,8 +16,7 @@ _TAGS = ("<think", "</think", "<tool_", "</tool_", "<|im_")
 
 def units(transcript: Transcript, tell: Tell) -> Iterator[Unit]:
     """Calls with their results, which have no ids to be told by."""
-    for unit in answered(settled(transcript)):
-        yield in_order(unit, tell)
+    return in_order(answered(settled(transcript)), tell)
 
 
 def call_json(call: ToolCall) -> str:

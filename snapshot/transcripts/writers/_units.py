@@ -7,13 +7,15 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from snapshot.messages import Message, Role, ToolCall, ToolResult, Transcript
+from snapshot.messages import Message, Part, Role, ToolCall, ToolResult, Transcript
+from snapshot.requests._words import from_system
 
 __all__ = [
     "Numbered",
     "Tell",
     "Unit",
     "answered",
+    "as_user",
     "identified",
     "in_order",
     "joined",
@@ -89,23 +91,48 @@ def answered(messages: Sequence[Numbered]) -> Iterator[Unit]:
     at = 0
     while at < len(messages):
         unit = messages[at : at + 2]
-        if [message.role for _, message in unit] != ["assistant", "tool"]:
+        if [message.role for _, message in unit] != ["assistant", "tool"] or not unit[0][1].parts:
             unit = unit[:1]
         yield unit
         at += len(unit)
 
 
-def in_order(unit: Unit, tell: Tell) -> Unit:
-    """The unit with results in the order of their calls, for formats that pair them so."""
-    if len(unit) < 2:
-        return unit
-    (_, said), (number, given) = unit
-    places = {part.id: at for at, part in enumerate(said.parts) if isinstance(part, ToolCall)}
-    parts = tuple(sorted(given.parts, key=lambda part: places.get(getattr(part, "call_id", ""), len(places))))
-    if parts == given.parts:
-        return unit
-    tell("order", number, "the order in which results came; they stand in that of the calls")
-    return [unit[0], (number, replace(given, parts=parts))]
+def as_user(number: int, message: Message, tell: Tell) -> Message:
+    """What the system says as the user's, where only user and assistant speak."""
+    if message.role != "system":
+        return message
+    tell("role", number, "that the system speaks; it is the user who says so, labelled")
+    return from_system(message)
+
+
+def in_order(units: Iterator[Unit], tell: Tell, *, by_name: bool = False) -> Iterator[Unit]:
+    """The units with results in the order of their calls, for formats that pair them so.
+
+    `by_name`: the format has the names of tools with results, so that order tells only those of one tool.
+    """
+    places: dict[str, tuple[int, str]] = {}
+    for unit in units:
+        ordered: list[Numbered] = []
+        for number, message in unit:
+            for part in message.parts:
+                if isinstance(part, ToolCall) and part.id:
+                    places[part.id] = (len(places), part.name if by_name else "")
+            parts = _ordered(message, places) if message.role == "tool" else message.parts
+            if parts != message.parts:
+                tell("order", number, "the order in which results came; they stand in that of the calls")
+            ordered.append((number, message if parts == message.parts else replace(message, parts=parts)))
+        yield ordered
+
+
+def _ordered(message: Message, places: dict[str, tuple[int, str]]) -> tuple[Part, ...]:
+    """The results, those of each name in the order of their calls at the places where such stand."""
+    parts = list(message.parts)
+    found = [places.get(getattr(part, "call_id", ""), (len(places), "")) for part in parts]
+    for name in {name for _, name in found}:
+        at = [n for n, (_, other) in enumerate(found) if other == name]
+        for target, source in zip(at, sorted(at, key=lambda n: found[n][0]), strict=True):
+            parts[target] = message.parts[source]
+    return tuple(parts)
 
 
 def identified(unit: Unit, tell: Tell) -> Unit:

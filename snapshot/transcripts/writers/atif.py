@@ -8,7 +8,7 @@ from typing import Any
 
 from snapshot.messages import Image, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, Transcript
 from snapshot.transcripts.writers._json import value_of
-from snapshot.transcripts.writers._units import Tell, Unit, settled
+from snapshot.transcripts.writers._units import Tell, Unit, identified, settled
 
 OWN: frozenset[str] = frozenset()
 LINES = False
@@ -23,17 +23,27 @@ def units(transcript: Transcript, tell: Tell) -> Iterator[Unit]:
     messages = settled(transcript)
     at = steps = 0
     while at < len(messages):
-        unit = messages[at : at + 2]
-        if unit[0][1].role == "tool":
-            number, results = unit[0]
+        unit = [messages[at]]
+        at += 1
+        number, first = unit[0]
+        if first.role == "tool":
             tell("message", number, "that results come first; an empty step of the system stands in front")
-            unit = [(number, Message("system", (), results.id, results.time)), unit[0]]
-            at -= 1
-        elif len(unit) == 2 and unit[1][1].role != "tool":
-            unit = unit[:1]
-        at += len(unit)
+            unit.insert(0, (number, Message("system", (), first.id, first.time)))
+        elif at < len(messages) and messages[at][1].role == "tool":
+            unit.append(messages[at])
+            at += 1
+        if at < len(messages) and _is_observation(messages[at][1], first):
+            unit.append(messages[at])
+            at += 1
         steps += 1
-        yield [(number, _without_id(number, message, str(steps), tell)) for number, message in unit]
+        named = [(number, _without_id(number, message, str(steps), tell)) for number, message in unit]
+        yield identified(named, tell)
+
+
+def _is_observation(message: Message, step: Message) -> bool:
+    """Whether a message of the system is what its step saw without a call."""
+    same = (message.id, message.time) == (step.id, step.time)
+    return message.role == "system" and same and bool(message.id and message.parts)
 
 
 def _without_id(number: int, message: Message, step: str, tell: Tell) -> Message:
@@ -57,6 +67,7 @@ def rows(messages: Sequence[Message], _names: dict[str, str]) -> list[Any]:
     if calls:
         step["tool_calls"] = calls
     seen = [_result(p) for message in results for p in message.parts if isinstance(p, ToolResult)]
+    seen += [{"content": _content(message.parts)} for message in results if message.role == "system"]
     if seen:
         step["observation"] = {"results": seen}
     if said.usage:

@@ -21,8 +21,8 @@ STRAYS = False
 
 def units(transcript: Transcript, tell: Tell) -> Iterator[Unit]:
     """Calls with their results, which have no ids to be told by; what the assistant says in a row is one."""
-    for unit in named_once(answered(joined(settled(transcript), tell)), tell, apart=True):
-        yield in_order(unit, tell)
+    units = named_once(answered(joined(settled(transcript), tell)), tell, apart=True)
+    return in_order(units, tell, by_name=True)
 
 
 def rows(messages: Sequence[Message], names: dict[str, str]) -> list[Any]:

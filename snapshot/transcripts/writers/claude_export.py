@@ -9,7 +9,15 @@ from snapshot.messages import File, Message, Text, Transcript
 from snapshot.transcripts._json import compact
 from snapshot.transcripts.writers._blocks import content_of
 from snapshot.transcripts.writers._claude_code import made_up
-from snapshot.transcripts.writers._units import Tell, Unit, answered, identified, settled, with_results
+from snapshot.transcripts.writers._units import (
+    Tell,
+    Unit,
+    answered,
+    as_user,
+    identified,
+    settled,
+    with_results,
+)
 
 OWN: frozenset[str] = frozenset()
 LINES = False
@@ -20,7 +28,8 @@ STRAYS = False
 def units(transcript: Transcript, tell: Tell) -> Iterator[Unit]:
     """Calls with their results; results without calls with what the user said in the same message."""
     alone: list[tuple[int, Message]] = []
-    for unit in answered(settled(transcript)):
+    spoken = [(number, as_user(number, message, tell)) for number, message in settled(transcript)]
+    for unit in answered(spoken):
         if len(unit) == 1:
             alone.append(unit[0])
             continue
@@ -33,8 +42,6 @@ def units(transcript: Transcript, tell: Tell) -> Iterator[Unit]:
 def rows(messages: Sequence[Message], _names: dict[str, str]) -> list[Any]:
     """One message."""
     first = messages[0]
-    if first.role == "system":
-        return [{"sender": "system"}]  # which no export has: the reader says so
     parts = [part for message in messages for part in message.parts]
     files: list[Any] = []
     while first.role == "user" and parts and isinstance(parts[-1], File) and parts[-1].text:

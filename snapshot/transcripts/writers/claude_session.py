@@ -38,8 +38,11 @@ def _row(messages: Sequence[Message], message: dict[str, Any]) -> dict[str, Any]
 
 
 def beside(aside: tuple[Opaque, ...], document: list[Any]) -> list[Any]:
-    """Titles, snapshots of files and the like, in front of the messages."""
-    return [*(value_of(row.json) for row in aside), *document]
+    """Titles, snapshots of files and the like, in front of the messages.
+
+    A row that stands for a conversation without any is not needed beside others.
+    """
+    return [*(value_of(row.json) for row in aside), *(row for row in document if "message" in row)]
 
 
 def document(rows: list[Any], model: str) -> Any:

@@ -95,7 +95,8 @@ def document(rows: list[Any], model: str) -> Any:
 
 def beside(aside: tuple[Opaque, ...], document: list[Any]) -> list[Any]:
     """The entries that are no messages in front, as far as the messages follow them."""
-    return [*document[:1], *(value_of(row.json) for row in aside), *document[1:]]
+    messages = (row for row in document[1:] if "message" in row)
+    return [*document[:1], *(value_of(row.json) for row in aside), *messages]
 
 
 def _block(part: Part) -> Any:

@@ -26,7 +26,20 @@ def can_compile() -> bool:
     """
     try:
         from snapshot.raster.kernels import pack_rows
+        from snapshot.typeset.kernels import set_plain
 
+        some, none = np.zeros(1, np.int64), np.zeros(0, np.uint32)
+        set_plain(
+            none,
+            np.zeros(1, np.uint8),
+            np.zeros(33, np.int32),
+            some,
+            np.zeros(31, np.int32),
+            0,
+            1,
+            np.zeros(1, np.int32),
+            some,
+        )
         pack_rows(np.zeros((1, 1), np.uint32), np.zeros((1, 1), np.uint64), 8, np.zeros((1, 1, 2), np.uint8))
     except (ImportError, RuntimeError, OSError):
         return False

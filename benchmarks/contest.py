@@ -1,0 +1,216 @@
+"""Faces × cells × grey levels beside what other tools use: how well each is read, and what it costs.
+
+    python -m benchmarks.contest                        # all of them, printed as a table
+    python -m benchmarks.contest --write                # … and kept in benchmarks/results/ and docs/
+    python -m benchmarks.contest --only drawn --write   # some measured again, in the place of the old ones
+    python -m benchmarks.contest --face fonts/my.txt    # one's own: drawn, a face file, or FONT@9x16
+    python -m benchmarks.contest --only fira --no-ocr   # some of them, without the neural reader
+
+Needs `snapshot-pages[ocr]`; without it, and with --no-ocr, the observer alone compares cells. Fonts of
+other tools come from Debian's packages (xfonts-base, fonts-spleen, fonts-jetbrains-mono, fonts-dejavu-core),
+and Source Code Pro from `fontpkg-source-code-pro`: what is not installed is skipped, and said. Tesseract
+gives a second opinion where it is installed.
+
+Reading error is the mean character error rate of the neural reader at 0.6 and 0.5 of a page's size:
+undegraded, it reads nearly everything.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # four times quicker than with threads, on small matrices
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.faces import Candidate, candidates, named
+from benchmarks.measure import machine
+from benchmarks.reading import COLUMNS, rows
+from snapshot.errors import SnapshotError
+from snapshot.legibility.observer import observe
+from snapshot.legibility.ocr import (
+    FACTORS,
+    Recogniser,
+    cut_rows,
+    has_ocr,
+    has_tesseract,
+    shrunk,
+    tesseract,
+)
+from snapshot.legibility.score import Reading, compared
+
+STRESS = (0.6, 0.5)
+"""Factors at which reading error is taken."""
+RESULTS = Path(__file__).resolve().parent / "results" / "contest.json"
+_SEEDS = (11, 12)
+_PAIRS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What was measured of a face on a cell.
+
+    Attributes:
+        name, group: the candidate's.
+        cell: width and height in pixels.
+        observer: accuracy of the observer of 28-pixel patches.
+        readings: the neural reader's by shrink factor; empty without it.
+        tesseract: Tesseract's character error rate at full size; None without it.
+    """
+
+    name: str
+    group: str
+    cell: tuple[int, int]
+    observer: float
+    readings: dict[float, Reading]
+    tesseract: float | None = None
+
+    @property
+    def area(self) -> int:
+        """Pixels per character."""
+        return self.cell[0] * self.cell[1]
+
+    @property
+    def error(self) -> float | None:
+        """Mean character error rate at the factors of `STRESS`; None where it was not read there."""
+        found = [self.readings[factor].error_rate for factor in STRESS if factor in self.readings]
+        return sum(found) / len(found) if len(found) == len(STRESS) else None
+
+    def stored(self) -> dict[str, Any]:
+        """The result for a file."""
+        return {
+            "name": self.name,
+            "group": self.group,
+            "cell": list(self.cell),
+            "observer": round(self.observer, 4),
+            "error": None if self.error is None else round(self.error, 4),
+            "tesseract": None if self.tesseract is None else round(self.tesseract, 4),
+            "readings": [
+                {
+                    "factor": factor,
+                    "error_rate": round(reading.error_rate, 4),
+                    "chars": reading.chars,
+                    "strings": reading.strings,
+                    "exact": reading.exact,
+                    "confused": [list(pair) for pair in reading.confused[:_PAIRS]],
+                }
+                for factor, reading in self.readings.items()
+            ],
+        }
+
+
+def measure(candidate: Candidate, *, reader: Recogniser | None, factors: tuple[float, ...]) -> Result:
+    """Everything that is measured of a candidate.
+
+    Raises:
+        SnapshotError: it cannot be opened.
+    """
+    glyphs = candidate.load()
+    text = rows(seeds=_SEEDS)
+    page = glyphs.page(text, COLUMNS)
+    readings: dict[float, Reading] = {}
+    if reader is not None:
+        for factor in factors:
+            readings[factor] = compared(text, reader.read(cut_rows(shrunk(page, factor), len(text))))
+    second = None
+    if reader is not None and has_tesseract():
+        second = compared(["\n".join(text)], [tesseract(page, len(text))]).error_rate
+    return Result(candidate.name, candidate.group, glyphs.cell, observe(glyphs).accuracy, readings, second)
+
+
+def kept() -> dict[str, Any]:
+    """The kept results."""
+    return json.loads(RESULTS.read_text(encoding="utf-8"))
+
+
+def _line(result: Result) -> str:
+    """A row of the printed table."""
+    parts = [f"{result.name:<32}{result.area:>5}{result.observer:>9.3f}"]
+    if result.error is not None:
+        parts.append(f"{result.error:>8.3f}")
+    parts += [f"{reading.error_rate:>9.3f}/{reading.recall:.2f}" for reading in result.readings.values()]
+    if result.tesseract is not None:
+        parts.append(f"{result.tesseract:>11.3f}")
+    return "".join(parts)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.contest",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--face", action="append", default=[], help="a file of drawn glyphs, a face file, or FONT@WxH"
+    )
+    parser.add_argument("--only", default="", help="part of the names of those to measure")
+    parser.add_argument("--no-ocr", action="store_true", help="the observer alone")
+    parser.add_argument(
+        "--factors", default=",".join(map(str, (1.0, *STRESS))), help=f"of {FACTORS}, with commas"
+    )
+    parser.add_argument(
+        "--confused", type=int, default=0, metavar="N", help="the N worst pairs at each factor"
+    )
+    parser.add_argument("--write", action="store_true", help="keep the results, their picture and tables")
+    arguments = parser.parse_args()
+    reader = None
+    if not arguments.no_ocr and has_ocr():
+        reader = Recogniser()
+    elif not arguments.no_ocr:
+        print("no neural reader: pip install 'snapshot-pages[ocr]'; the observer alone", file=sys.stderr)
+    factors = tuple(map(float, arguments.factors.split(","))) if reader else ()
+    found: list[Result] = []
+    heads = "".join(f"{f'@{factor:g}':>14}" for factor in factors)
+    error = "   error" if set(STRESS) <= set(factors) else ""
+    last = "  tesseract" if reader and has_tesseract() else ""
+    print(f"{'face, cell':<32}{'px':>5}{'observer':>9}{error}{heads}{last}")
+    try:
+        chosen = [named(text) for text in arguments.face] or [*candidates()]
+    except SnapshotError as failure:
+        sys.exit(str(failure))
+    for candidate in chosen:
+        if arguments.only.lower() not in candidate.name.lower():
+            continue
+        begun = time.perf_counter()
+        try:
+            result = measure(candidate, reader=reader, factors=factors)
+        except SnapshotError as failure:
+            print(f"{candidate.name:<32} skipped: {failure}")
+            continue
+        found.append(result)
+        print(f"{_line(result)}  {time.perf_counter() - begun:.0f} s", flush=True)
+        for factor, reading in result.readings.items():
+            if arguments.confused:
+                worst = reading.confused[: arguments.confused]
+                print(f"    @{factor:g}  " + " ".join(f"{a or '∅'}>{b or '∅'}:{n}" for a, b, n in worst))
+    if arguments.write:
+        if any(result.error is None for result in found):
+            sys.exit("nothing is kept: results without a reading error are not compared with others")
+        _keep(found)
+
+
+def _keep(found: list[Result]) -> None:
+    """Put results in the place of those of the same names, and make tables and picture anew."""
+    from benchmarks.trade import write
+
+    former = kept()["results"] if RESULTS.exists() else []
+    merged = {item["name"]: item for item in former} | {result.name: result.stored() for result in found}
+    order = [candidate.name for candidate in candidates()]
+    keep = {
+        "schema": "snapshot-pages/contest/1",
+        "machine": {**machine(), "text": "benchmarks/samples/reading.txt and exact strings by seed"},
+        "stress": list(STRESS),
+        "results": [merged[name] for name in order if name in merged],
+    }
+    RESULTS.write_text(json.dumps(keep, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write()
+
+
+if __name__ == "__main__":
+    main()

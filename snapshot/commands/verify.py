@@ -1,0 +1,170 @@
+"""`snapshot verify`: whether pages can be sent, and what will be read of them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snapshot.commands._console import DONE, FAILED, Commands, print_json
+from snapshot.errors import OutputError, SnapshotError
+
+if TYPE_CHECKING:
+    from snapshot.evidence import Expected
+    from snapshot.legibility.verify import Verdict
+
+__all__ = ["add"]
+
+_RISKS_SHOWN = 5
+_PAIRS_SHOWN = 6
+_LONGEST = 40  # characters of a string that is shown
+
+
+def add(commands: Commands) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser(
+        "verify",
+        help="whether pages can be sent: whole, unresized, legible",
+        description="Verifies the pages of a folder against manifest, source and reader: untampered, "
+        "complete, read back exactly, not resized by the provider, legible by measures and published trials.",
+        epilog="example: snapshot verify session.pages -m gpt-5.6-sol --html report.html",
+    )
+    parser.add_argument("folder", metavar="DIR", type=Path, help="a folder that render wrote")
+    parser.add_argument("-m", "--model", help="the model that will read them (default: that of render)")
+    parser.add_argument("--ocr", action="store_true", help="ask a neural reader too: snapshot-pages[ocr]")
+    parser.add_argument(
+        "--floor", metavar="R", type=share, help="recall from 0 to 1 below which pages are refused (0.7)"
+    )
+    parser.add_argument(
+        "--factsheet", metavar="FILE", type=Path, help="text that travels beside the pages, or the request"
+    )
+    parser.add_argument("--html", metavar="FILE", type=Path, help="write a report with pictures")
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    parser.set_defaults(run=_run)
+
+
+def share(text: str) -> float:
+    """Argument type: a number from 0 to 1."""
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise ValueError
+    return value
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from snapshot.legibility.verify import FLOOR, verify
+
+    beside = ""
+    if arguments.factsheet is not None:
+        try:
+            beside = arguments.factsheet.read_text(encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise SnapshotError(f"{arguments.factsheet}: {error.strerror}; name a file of text") from error
+    verdict = verify(
+        arguments.folder,
+        model=arguments.model,
+        floor=FLOOR if arguments.floor is None else arguments.floor,
+        beside=beside,
+        ocr=arguments.ocr,
+    )
+    if arguments.html is not None:
+        _write(arguments.html, verdict)
+    if arguments.json:
+        print_json(_described(verdict))
+    else:
+        _print(verdict, arguments.factsheet is not None)
+    return DONE if verdict.passed else FAILED
+
+
+def _write(path: Path, verdict: Verdict) -> None:
+    from snapshot.folder import store
+    from snapshot.legibility.report import as_html
+
+    try:
+        store(path.parent, path.name, as_html(verdict).encode("utf-8"), replace=True)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written to ({error.strerror or error})") from error
+
+
+def _print(verdict: Verdict, factsheet: bool) -> None:
+    from snapshot.legibility.verify import STRESS
+
+    whom = f"{verdict.model} ({verdict.reader})" if verdict.model else verdict.reader
+    print(f"{verdict.folder}: {'verified' if verdict.passed else 'REFUSED'} for {whom}")
+    for check in verdict.checks:
+        print(f"  {'ok  ' if check.passed else 'FAIL'}  {check.name:<17}{check.says}")
+    if verdict.confused:
+        pairs = "  ".join(f"{a}>{b} {count}" for a, b, count in verdict.confused[:_PAIRS_SHOWN])
+        print(f"        {'confused':<17}at {STRESS:g} of the size seen: {pairs}")
+    for factor, reading in list(verdict.ocr.items())[1:]:
+        pairs = " ".join(f"{a or '∅'}>{b or '∅'}:{count}" for a, b, count in reading.confused[:_PAIRS_SHOWN])
+        wrong = f"{reading.error_rate:.3f} of characters wrong"
+        strings = f"{reading.exact} of {reading.strings} exact strings"
+        print(f"        {f'shrunk by {factor:g}':<17}neural reader: {wrong}, {strings}; {pairs}")
+    if verdict.hashes is not None:
+        found = verdict.hashes
+        least = "at least " if found.at_least else ""
+        print(f"        {'hashes':<17}{least}{found.recall:.2f} expected: {found.basis}")
+    if verdict.risks:
+        held = sum(risk.held for risk in verdict.risks)
+        beside = f"{held:,} of them travel as text" if factsheet else "no --factsheet was named to look in"
+        first = [risk.text for risk in verdict.risks if not risk.held and len(risk.text) <= _LONGEST]
+        print(f"        {'exact strings':<17}{len(verdict.risks):,} that context does not correct; {beside}")
+        if first:
+            print(f"        {'riskiest':<17}{', '.join(first[:_RISKS_SHOWN])}")
+
+
+def _described(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "schema": "snapshot-pages/verify/1",
+        "passed": verdict.passed,
+        "model": verdict.model or None,
+        "reader": verdict.reader,
+        "pages": verdict.pages,
+        "cell_seen": [round(side, 3) for side in verdict.cell],
+        "checks": [{"name": item.name, "passed": item.passed, "says": item.says} for item in verdict.checks],
+        "kinds": [
+            {
+                "kind": score.kind,
+                "chars": score.chars,
+                "right": score.right,
+                "strings": score.strings,
+                "exact": score.exact,
+            }
+            for score in verdict.kinds
+        ],
+        "confused": [{"stood": a, "read": b, "count": count} for a, b, count in verdict.confused],
+        "expected": _expected(verdict.expected),
+        "expected_hashes": _expected(verdict.hashes),
+        "risks": [
+            {
+                "text": risk.text,
+                "kind": risk.kind,
+                "page": risk.page,
+                "misread": risk.lost,
+                "as_text": risk.held,
+            }
+            for risk in verdict.risks
+        ],
+        "ocr": [
+            {
+                "shrunk_by": factor,
+                "error_rate": round(reading.error_rate, 4),
+                "strings": reading.strings,
+                "exact": reading.exact,
+                "confused": [{"stood": a, "read": b, "count": n} for a, b, n in reading.confused],
+            }
+            for factor, reading in verdict.ocr.items()
+        ],
+    }
+
+
+def _expected(found: Expected | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "recall": round(found.recall, 3),
+        "at_least": found.at_least,
+        "basis": found.basis,
+        "sources": sorted({trial.source for trial in found.trials}),
+    }

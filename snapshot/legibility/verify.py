@@ -1,0 +1,246 @@
+"""Certifying a folder of pages before it is sent: what is proved, what is measured, what is known.
+
+Proved: the files are those that were rendered, they hold the whole source, each reads back to exactly its
+text, and the reader's provider does not resize them. Measured: what the nearest-glyph reader keeps of them
+as the model sees them (an upper bound, see `snapshot.legibility.resized`) and, on request, what a neural
+reader makes of some of their rows. Known: what published trials let one expect of the reader at that cell
+(`snapshot.evidence`); where nobody has published one, that is said, and nothing follows from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snapshot import folder as pages_folder
+from snapshot.compaction.factsheet import ranked_facts
+from snapshot.errors import PageError
+from snapshot.evidence import Expected, expected
+from snapshot.layout import model_key, reader_for
+from snapshot.legibility.kinds import KindScore
+from snapshot.legibility.survey import STRESS, Survey, WorstCell
+from snapshot.source import Source
+
+if TYPE_CHECKING:
+    from snapshot.layout import Reader
+    from snapshot.legibility.score import Reading
+
+__all__ = ["FLOOR", "STRESS", "Check", "Risk", "Verdict", "WorstCell", "verify"]
+
+FLOOR = 0.7
+"""Recall below which pages are refused: all cells that published trials call legible are above it."""
+_PAIRS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was asked of the pages: its name, whether they passed, and the finding in a sentence."""
+
+    name: str
+    passed: bool
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """An exact string that context does not correct.
+
+    Attributes:
+        text, kind: the string, and what it is by its form.
+        page: the first page it stands on, 0 for none.
+        lost: whether even the nearest-glyph reader misreads it somewhere.
+        held: whether it also travels as text.
+    """
+
+    text: str
+    kind: str
+    page: int
+    lost: bool
+    held: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    """What is to be said of a folder of pages.
+
+    Attributes:
+        folder, model, reader: what was verified, and for whom.
+        pages: their number.
+        cell: width and height of a cell as the model sees it, in pixels.
+        checks: in order.
+        kinds: what the nearest-glyph reader keeps, by kind of text.
+        confused: what it takes for what at `STRESS` of the size seen, and how often; the most frequent first.
+        expected, hashes: what trials let one expect, of text and of hashes; None where there is no trial.
+        worst: the worst cells, the worst first.
+        risks: exact strings, the riskiest first.
+        ocr: what the neural reader made of some rows, by shrink factor; empty where it was not asked.
+    """
+
+    folder: Path
+    model: str
+    reader: str
+    pages: int
+    cell: tuple[float, float]
+    checks: tuple[Check, ...]
+    kinds: tuple[KindScore, ...]
+    confused: tuple[tuple[str, str, int], ...]
+    expected: Expected | None
+    hashes: Expected | None
+    worst: tuple[WorstCell, ...]
+    risks: tuple[Risk, ...]
+    ocr: dict[float, Reading] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        """Whether all checks were passed."""
+        return all(check.passed for check in self.checks)
+
+
+def verify(
+    folder: Path, *, model: str | None = None, floor: float = FLOOR, beside: str = "", ocr: bool = False
+) -> Verdict:
+    """Verify the pages of a folder.
+
+    Args:
+        folder: a folder that `snapshot.folder.write` wrote.
+        model: id of the model that will read them; by default the one they were rendered for.
+        floor: recall, from 0 to 1, below which they are refused.
+        beside: text that travels beside the pages, such as a factsheet.
+        ocr: ask the neural reader too, which takes about 15 seconds.
+
+    Raises:
+        PageError: there is no manifest, or manifest or source is damaged.
+        LayoutError: the model is not known.
+        FontError: the face of the pages is not installed.
+        SnapshotError: there is no neural reader.
+    """
+    manifest = pages_folder.load_manifest(folder)
+    model = str(model or manifest.get("model") or "")
+    opened = pages_folder.open_folder(folder, manifest)
+    reader = reader_for(model) if model else opened.layout.reader
+    source = pages_folder.read_source(folder, manifest)
+    checks = [*_proofs(folder, manifest)]
+    resized, scale = _resized(manifest, reader)
+    checks.append(resized)
+    count = len(manifest["pages"])
+    survey = Survey(opened.atlas, kept=frozenset(_spread(count) if ocr else ()))
+    for at, entry in enumerate(manifest["pages"]):
+        try:
+            cells = opened.cells(entry)
+        except PageError:
+            continue  # the proofs say so
+        survey.add(at, cells, _seen(entry, reader, manifest))
+    area = opened.layout.cell[0] * opened.layout.cell[1] * scale**2
+    key = model_key(model)
+    text = expected(reader.trials, key, area)
+    checks += [_recall(text, reader, floor), _nearest(survey, floor)]
+    readings: dict[float, Reading] = {}
+    if ocr:
+        from snapshot.legibility.sample import read_sample
+
+        readings = read_sample(survey.pictures)
+        checks.append(_ocr_check(readings, floor))
+    width, height = opened.layout.cell
+    return Verdict(
+        folder=folder,
+        model=model,
+        reader=reader.title,
+        pages=count,
+        cell=(width * scale, height * scale),
+        checks=tuple(checks),
+        kinds=tuple(survey.kinds.values()),
+        confused=tuple((*pair, count) for pair, count in survey.confused.most_common(_PAIRS)),
+        expected=text,
+        hashes=expected(reader.trials, key, area, hashes=True),
+        worst=tuple(survey.worst),
+        risks=tuple(_risks(source, manifest, survey.lost, beside)),
+        ocr=readings,
+    )
+
+
+def _proofs(folder: Path, manifest: dict[str, Any]) -> Iterator[Check]:
+    """That the pages are untampered, complete, and read back."""
+    problems = pages_folder.check(folder, manifest)
+    extra = pages_folder.foreign_pages(folder, manifest)
+    count, chars = len(manifest["pages"]), sum(entry["stop"] - entry["start"] for entry in manifest["pages"])
+    pages = f"{count} page{'s' * (count != 1)}"
+    for name, fine in (
+        ("untampered", f"{pages}, as rendered"),
+        ("complete", f"{chars:,} characters, each on one page"),
+        ("read back", f"{pages} exactly, from the pixels"),
+    ):
+        found = [item.problem for item in problems if item.broken == name]
+        if name == "untampered":
+            found += [f"{file} is in no manifest" for file in extra]
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        yield Check(name, not found, f"{found[0]}{more}" if found else fine)
+
+
+def _seen(entry: dict[str, Any], reader: Reader, manifest: dict[str, Any]) -> tuple[int, int]:
+    """Size in pixels in which the reader's model sees the page."""
+    if reader.billing is None:
+        return entry["width"], entry["height"]
+    rule = reader.rule_at(manifest["layout"].get("detail"))
+    return rule.preprocess(entry["width"], entry["height"])
+
+
+def _resized(manifest: dict[str, Any], reader: Reader) -> tuple[Check, float]:
+    """Whether all pages are seen as they are sent, and the scale of that which is seen smallest."""
+    if not reader.vision:
+        return Check("unresized", False, f"{reader.title} cannot see images"), 1.0
+    least, says = 1.0, ""
+    changed = 0
+    for entry in manifest["pages"]:
+        width, height = entry["width"], entry["height"]
+        seen = _seen(entry, reader, manifest)
+        scale = ((seen[0] * seen[1]) / (width * height)) ** 0.5
+        changed += seen != (width, height)
+        if seen != (width, height) and (not says or scale < least):
+            least = scale
+            says = f"page {entry['number']}: {width}×{height} is scaled to {seen[0]}×{seen[1]} ({scale:.3f})"
+    if not changed:
+        return Check("unresized", True, f"seen in the size they are sent, by {reader.title}"), 1.0
+    return Check("unresized", False, f"{says}; {changed} of {len(manifest['pages'])} pages"), least
+
+
+def _recall(found: Expected | None, reader: Reader, floor: float) -> Check:
+    if found is None:
+        return Check("expected recall", True, f"not known: no trial of {reader.title} is published")
+    least = "at least " if found.at_least else ""
+    says = f"{least}{found.recall:.2f} (floor {floor:.2f}): {found.basis}"
+    return Check("expected recall", found.at_least or found.recall >= floor, says)
+
+
+def _nearest(survey: Survey, floor: float) -> Check:
+    """Whether the nearest-glyph reader keeps enough words and exact strings."""
+    scores = [score for score in survey.kinds.values() if score.strings]
+    recall = sum(score.exact for score in scores) / max(1, sum(score.strings for score in scores))
+    worst = min(scores, key=lambda score: score.recall, default=None)
+    least = f"; of {worst.kind} {worst.recall:.2f}" if worst and worst.recall < 1 else ""
+    return Check("nearest glyph", recall >= floor, f"{recall:.3f} of words and exact strings{least}")
+
+
+def _spread(count: int) -> set[int]:
+    """Up to eight of so many pages, all over them."""
+    return {round(at * (count - 1) / 7) for at in range(8)} if count else set()
+
+
+def _ocr_check(readings: dict[float, Reading], floor: float) -> Check:
+    reading = readings[1.0]
+    recall = 1 - reading.error_rate
+    return Check(
+        "neural reader",
+        recall >= floor,
+        f"{recall:.3f} of characters, {reading.exact} of {reading.strings} exact strings (floor {floor:.2f})",
+    )
+
+
+def _risks(source: Source, manifest: dict[str, Any], lost: set[str], beside: str) -> Iterator[Risk]:
+    """Exact strings of the source, those that are lost first, then as a factsheet ranks them."""
+    facts = [fact for fact in ranked_facts(source) if fact.kind != "name"]
+    for fact in sorted(facts, key=lambda fact: fact.text not in lost):
+        at = fact.offsets[0]
+        page = next((e["number"] for e in manifest["pages"] if e["start"] <= at < e["stop"]), 0)
+        yield Risk(fact.text, fact.kind, page, fact.text in lost, fact.text in beside)

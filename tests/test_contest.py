@@ -1,0 +1,143 @@
+"""The contest of faces: its text, who takes part, how readings are scored, and that its documents are new."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks import trade
+from benchmarks.contest import STRESS, kept, measure
+from benchmarks.faces import candidates, named
+from benchmarks.reading import COLUMNS, rows
+from snapshot.errors import FontError, SnapshotError
+from snapshot.legibility.glyphs import font_glyphs
+from snapshot.legibility.ocr import Recogniser, cut_rows, has_ocr, has_tesseract, shrunk, tesseract
+from snapshot.legibility.score import compared, exact_strings
+from snapshot.raster.face import load_face
+from snapshot.resources import locate
+from tests.conftest import small_face
+
+needs_ocr = pytest.mark.skipif(not has_ocr(), reason="needs snapshot-pages[ocr]")
+FIRA = load_face("fira-9x16")
+
+
+def test_the_text_is_the_same_every_time_and_fits_its_columns():
+    assert rows() == rows()
+    assert rows() != rows(seeds=(12,))
+    assert len(rows(seeds=(1, 2))) > len(rows())
+    assert max(map(len, rows(seeds=(1, 2, 3)))) <= COLUMNS
+    assert all(row.isascii() for row in rows())
+    assert len([string for row in rows() for string in exact_strings(row)]) > 40
+
+
+def test_ones_own_faces_take_part_by_path(tmp_path):
+    small_face(tmp_path / "mine.toml", (6, 11))
+    for text, cell in (("mine.toml", (6, 11)), ("mine.txt", (6, 11)), ("mine.txt@8x13", (8, 13))):
+        result = measure(named(str(tmp_path / text)), reader=None, factors=())
+        assert (result.group, result.cell, result.error) == ("own", cell, None)
+        assert 0 < result.observer < 1
+    outline = measure(named(f"{FIRA.path}@7x13"), reader=None, factors=())
+    assert (outline.group, outline.cell) == ("outline", (7, 13))
+    with pytest.raises(SnapshotError, match="is no cell; write"):
+        named("font.ttf@9")
+    with pytest.raises(SnapshotError, match="not installed"):
+        named("no-such-font.ttf@9x16").load()
+    with pytest.raises(FontError, match="characters of ASCII are not drawn"):
+        named(str(locate("fonts") / "drawn-8x16.txt")).load()
+
+
+def test_every_face_of_ours_and_every_shape_of_others_is_in_the_contest():
+    names = {candidate.name for candidate in candidates()}
+    assert {"X.org 8x13, 8×16", "X.org 8x13, 8×22", "X.org 8x13, 11×16", "JetBrains Mono, 9×16"} <= names
+    assert {"fira-8x16", "fira-9x16"} <= names
+    assert {item["name"] for item in kept()["results"]} <= names
+
+
+@pytest.mark.ocr
+@needs_ocr
+def test_readings_are_scored_by_character_and_by_exact_string():
+    truth = ["commit 3f1347de at 10:22", "words only here"]
+    whole = compared(truth, truth)
+    assert (whole.errors, whole.exact, whole.strings, whole.confused) == (0, 2, 2, ())
+    read = compared(truth, ["commit 3f1347d8  at 10:22", "words onlyhere!"])
+    assert (read.chars, read.errors, read.exact, read.recall) == (34, 2, 1, 0.5)
+    assert set(read.confused) == {("e", "8", 1), ("", "!", 1)}
+    assert compared(["x = 3"], ["× ＝ 3"]).errors == 0
+    assert compared(["a"], ["much longer"]).error_rate == 1.0
+
+
+@pytest.mark.ocr
+@needs_ocr
+def test_the_neural_reader_reads_large_cells_and_not_small_ones():
+    reader = Recogniser()
+    text = rows()[:8]
+
+    def error(cell: tuple[int, int], factor: float) -> float:
+        page = font_glyphs(FIRA.path, cell, axes=FIRA.axes, stretch=True).page(text, COLUMNS)
+        return compared(text, reader.read(cut_rows(shrunk(page, factor), len(text)))).error_rate
+
+    assert error((9, 16), 1.0) < 0.03
+    by_cell = [error(cell, 0.555) for cell in ((9, 16), (6, 12), (5, 8))]
+    assert by_cell == sorted(by_cell)
+    assert (by_cell[0] < 0.05, by_cell[2] > 0.4) == (True, True)
+
+
+@pytest.mark.ocr
+@pytest.mark.skipif(not (has_tesseract() and has_ocr()), reason="needs tesseract and snapshot-pages[ocr]")
+def test_tesseract_gives_a_second_opinion():
+    text = rows()[:6]
+    page = font_glyphs(FIRA.path, (9, 16), axes=FIRA.axes, stretch=True).page(text, COLUMNS)
+    assert compared(["\n".join(text)], [tesseract(page, len(text))]).error_rate < 0.1
+
+
+def test_rows_are_cut_by_the_grid_at_any_factor():
+    page = np.arange(40 * 3).reshape(40, 3).astype(np.uint8)
+    strips = cut_rows(page, 3)
+    assert [strip.shape[0] for strip in strips] == [13, 14, 13]
+    assert (np.concatenate(strips) == page).all()
+    assert shrunk(page, 1) is page
+    assert shrunk(page, 0.5).shape == (20, 2)
+
+
+def error_of(name: str) -> float:
+    return next(item["error"] for item in kept()["results"] if item["name"] == name)
+
+
+def test_the_kept_contest_has_cells_in_the_order_of_published_trials():
+    """Wide or tall spacing over tight, 8×13 over 6×12 over 5×8; the neural reader sees no spacing of rows."""
+    seen = {item["name"]: item["observer"] for item in kept()["results"]}
+    order = (
+        "X.org 5x8, 5×8",
+        "X.org 6x12, 6×12",
+        "X.org 8x13, 8×13",
+        "X.org 8x13, 8×16",
+        "X.org 8x13, 11×16",
+    )
+    assert [seen[name] for name in order] == sorted(seen[name] for name in order)
+    assert seen["X.org 8x13, 8×22"] > seen["X.org 8x13, 8×16"]
+    assert error_of("X.org 5x8, 5×8") > error_of("X.org 6x12, 6×12") > error_of("X.org 8x13, 8×13")
+    assert error_of("X.org 8x13, 8×13") > error_of("X.org 8x13, 8×16")
+    assert kept()["stress"] == list(STRESS)
+
+
+@pytest.mark.parametrize("name", trade.TABLES)
+def test_the_tables_are_of_the_kept_contest(name):
+    text = trade.DOCUMENT.read_text(encoding="utf-8")
+    assert trade.table_in(text, name) == trade.TABLES[name](), "run: python -m benchmarks.trade --write"
+
+
+def test_the_pictures_are_of_the_kept_contest():
+    for path, picture in ((trade.CONTEST, trade.contest_picture), (trade.TRIALS, trade.trials_picture)):
+        assert path.read_text(encoding="utf-8") == picture().svg(), "run: python -m benchmarks.trade --write"
+
+
+def test_default_pages_are_better_than_other_tools_pages_on_both():
+    """No worse to read than the best shape that others send the reader, and more characters a token."""
+    found = [item for item in trade.trades(kept()) if item.theirs is not None]
+    assert len(found) > 8
+    for item in found:
+        assert item.theirs is not None
+        assert item.own.error <= item.theirs.error, item.layout.name
+        assert item.per_token >= item.peer_per_token or item.own.error < item.theirs.error / 2, (
+            item.layout.name
+        )
