@@ -221,3 +221,15 @@ def test_an_abandoned_turn_leaves_nothing(live):
         going.finish()
     going.messages[2:2] = [result("a")]
     going.finish()
+
+
+def test_a_transcript_that_cannot_be_written_does_not_undo_the_turn(live, store):
+    store.path.with_suffix(".transcripts").write_text("a file where the folder should be")
+    going = live.send(user("Look.")).result(0)
+    going.add(answer())
+    going.finish()
+    assert [message for _, message in live.history.path()][-2:] == going.messages
+    assert "cannot be written to" in live.unsaved
+    store.path.with_suffix(".transcripts").unlink()
+    live.retry()
+    assert live.unsaved == ""

@@ -88,7 +88,7 @@ class Background:
                     self._committing = True
                 if prepared.checkpoint is not None:
                     history.commit(self._plan, prepared.checkpoint)
-                    save_run(history)
+                    self._live._save(history)
         except _Cancelled:
             return
         except BaseException as error:  # it is the caller's, whatever it is
@@ -133,7 +133,7 @@ class Turn:
         self._refuse_over()
         branch = self._live.history.append(self.messages)
         self._live._turn = None
-        save_run(self._live.history)
+        self._live._save(self._live.history)
         return branch
 
     def abandon(self) -> None:
@@ -152,11 +152,13 @@ class Live:
     Attributes:
         history: what is stored.
         draft: what the user is writing; it may change at any time, whatever runs.
+        unsaved: why the transcript beside the store is not up to date, "" if it is.
     """
 
     def __init__(self, history: History) -> None:
         self.history = history
         self.draft: Message | None = None
+        self.unsaved = ""
         self._lock = RLock()
         self._compaction: Background | None = None
         self._turn: Turn | None = None
@@ -258,8 +260,16 @@ class Live:
             if self._turn is not None:
                 raise SessionBusy(f"not {what}: a turn is going on")
             branch = do()
-        save_run(self.history)
+        self._save(self.history)
         return branch
+
+    def _save(self, history: History) -> None:
+        """Write the transcript beside the store. The store has it all, so that a failure is only noted."""
+        try:
+            save_run(history)
+            self.unsaved = ""
+        except SessionError as error:
+            self.unsaved = str(error)
 
     def _begin(self, waiting: _Waiting) -> None:
         self._turn = Turn(self, waiting.draft)
