@@ -54,9 +54,10 @@ def kill_and_look(path: Path, times: int) -> None:
         writer = spawn(WRITER, path, first)
         assert writer.stdout is not None
         assert writer.stdout.readline() == "ready\n"
-        time.sleep(chance.random() * 0.12)
+        told = [int(writer.stdout.readline()) for _ in range(chance.randint(0, 4))]
+        time.sleep(chance.random() * 0.01)
         os.kill(writer.pid, signal.SIGKILL)
-        told = [int(line) for line in writer.stdout.read().split("\n")[:-1]]
+        told += [int(line) for line in writer.stdout.read().split("\n")[:-1]]
         writer.wait()
         writer.stdout.close()
         last = told[-1] if told else first - 1
@@ -74,7 +75,6 @@ def kill_and_look(path: Path, times: int) -> None:
         run = path.with_suffix(".transcripts") / "talk" / "main.json"
         if run.exists():
             assert load_run(run).damage == ()
-    assert first > times // 2, "the writer has to come to write at all"
     with Store(path) as store:
         assert [found for _, found in store.check()] == [[], []]
         assert any(node.kind == "checkpoint" for node in store.history("talk").rows.nodes())
