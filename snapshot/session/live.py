@@ -100,6 +100,7 @@ class Background:
 @dataclass(frozen=True, slots=True)
 class _Waiting:
     draft: Message
+    branch: str
     future: Future[Turn]
 
 
@@ -108,15 +109,16 @@ class Turn:
 
     Attributes:
         messages: what there is of it.
+        branch: the branch it was begun on, and is written to.
     """
 
-    def __init__(self, live: Live, draft: Message) -> None:
-        self._live = live
+    def __init__(self, live: Live, draft: Message, branch: str) -> None:
+        self._live, self.branch = live, branch
         self.messages: list[Message] = [draft]
 
     def transcript(self) -> Transcript:
         """What to send now: the branch as it is stored, and this turn."""
-        stored = self._live.history.project()
+        stored = self._live.history.project(self.branch)
         now = tuple(("", message) for message in self.messages)
         return replace(stored, kept=(*stored.kept, *now)).transcript
 
@@ -131,7 +133,7 @@ class Turn:
             SessionError: it is no whole turn; it goes on.
         """
         self._refuse_over()
-        branch = self._live.history.append(self.messages)
+        branch = self._live.history.append(self.messages, branch=self.branch)
         self._live._turn = None
         self._live._save(self._live.history)
         return branch
@@ -185,7 +187,7 @@ class Live:
                 raise SessionError("there is nothing to send")
             if message is None:
                 self.draft = None
-            waiting = _Waiting(deepcopy(draft), Future())
+            waiting = _Waiting(deepcopy(draft), self.history.current, Future())
             if self._compaction is not None:
                 self._waiting = waiting
             else:
@@ -272,7 +274,7 @@ class Live:
             self.unsaved = str(error)
 
     def _begin(self, waiting: _Waiting) -> None:
-        self._turn = Turn(self, waiting.draft)
+        self._turn = Turn(self, waiting.draft, waiting.branch)
         waiting.future.set_result(self._turn)
 
     def _end(self, background: Background, outcome: Prepared | BaseException) -> None:
