@@ -74,8 +74,9 @@ class Model:
         return kept, [*lead, *(m for one in kept if (m := self.things[one].message) is not None)]
 
     def move(self, branch: str, leaf: str) -> None:
+        changed = self.leaves.get(branch, None) != leaf
         self.leaves[branch] = leaf
-        self.revisions[branch] = self.revisions.get(branch, 0) + 1
+        self.revisions[branch] = self.revisions.get(branch, 0) + changed
 
 
 _numbers = count(1)

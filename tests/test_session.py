@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from snapshot.errors import SessionBusy, SessionDamaged, SessionError, StaleCompaction
-from snapshot.messages import Image, Message, Text
+from snapshot.messages import Image, Message, Text, ToolCall, ToolResult
 from snapshot.session import Checkpoint, History, Plan, Store
 from snapshot.session.tree import Node, ancestor_at, jump_of
 from tests.conftest import case
@@ -260,6 +260,28 @@ def test_compaction_twice_and_on(store):
     assert said.count("ARCHIVE OF EARLIER") == 1
     pages = [len(checkpoint.archive.pages) for checkpoint in done]
     assert max(pages) <= store.database.value("SELECT count(*) FROM blobs") < sum(pages)
+
+
+def test_what_only_became_a_line_is_a_checkpoint_too_and_made_once(store):
+    """Results that came again later are enough: no pages, and the second time nothing to do."""
+    body = Text("\n".join(f"line {number} of the file" for number in range(400)))
+    messages = [user("Watch the file.")]
+    for number in range(12):
+        call = Message("assistant", (ToolCall(f"c{number}", "Read", '{"path": "a.py"}'),))
+        messages += [call, Message("tool", (ToolResult(f"c{number}", (body,)),)), Message("assistant", ())]
+    messages += [answer(), *turn("more"), *turn("and more")]
+    history = store.create("watch", model=MODEL, messages=messages)
+    done = history.compact(window=30_000)
+    assert done.checkpoint is not None
+    assert done.checkpoint.kind == "elision"
+    sent = history.project()
+    assert "".join(map(str, sent.transcript.messages)).count("line 399 of the file") == 1
+    assert [message for _, message in history.path()] == messages
+    again = history.compact(window=30_000)
+    assert again.checkpoint is None
+    assert again.report.no_op
+    history.append(turn("still more " * 4000))
+    assert history.compact(window=30_000).checkpoint
 
 
 def test_a_compaction_that_does_nothing_writes_nothing(history):

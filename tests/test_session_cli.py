@@ -192,3 +192,11 @@ def test_a_pi_session_comes_back_as_it_was(shop):
         json.loads(line) for line in there.read_text().splitlines()
     ]
     assert shop("export", "shop", "--branch", "branch-1", "--format", "markdown")[0] == 0
+
+
+def test_one_way_through_a_pi_session_can_be_taken_instead(run):
+    there = case("022") / "input.jsonl"
+    assert run("import", there, "--as", "one", "--conversation", "a000000d", "-m", "gpt-5.5")[0] == 0
+    assert len(run("branch", "one")[1]) == 1
+    assert run("import", there, "--as", "all", "-m", "gpt-5.5")[0] == 0
+    assert run("branch", "all")[1][1].endswith("gpt-5.5")

@@ -177,6 +177,7 @@ def test_a_whole_store_is_copied_as_it_is(path):
     for name in ("talk", "other", "long"):
         assert list(show(copy, name)) == list(show(path, name))
     with Store(path) as old, Store(copy) as new:
+        assert sorted(map(str, old.conversations())) == sorted(map(str, new.conversations()))
         for name in ("talk", "other", "long"):
             was, now = old.history(name), new.history(name)
             assert (was.project(), was.labels()) == (now.project(), now.labels())

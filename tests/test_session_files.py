@@ -140,7 +140,7 @@ def test_a_cut_run_keeps_the_newest_that_fit_and_no_orphan(store, tokens):
         history.label(name, at=history.path()[at][0])
     save_run(history)
     estimator = Estimator(reader_for(MODEL))
-    cut = load_run(save_run(history)).cut(tokens, estimator)
+    cut = load_run(save_run(history)).cut(tokens)
     kept = [message for _, message in cut.sent.kept]
     assert kept[:1] == messages[:1]
     assert kept[1:] == messages[len(messages) - len(kept) + 1 :]

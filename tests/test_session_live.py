@@ -221,3 +221,28 @@ def test_an_abandoned_turn_leaves_nothing(live):
         going.finish()
     going.messages[2:2] = [result("a")]
     going.finish()
+
+
+def test_a_transcript_that_cannot_be_written_does_not_undo_the_turn(live, store):
+    store.path.with_suffix(".transcripts").write_text("a file where the folder should be")
+    going = live.send(user("Look.")).result(0)
+    going.add(answer())
+    going.finish()
+    assert [message for _, message in live.history.path()][-2:] == going.messages
+    assert "cannot be written to" in live.unsaved
+    store.path.with_suffix(".transcripts").unlink()
+    live.retry()
+    assert live.unsaved == ""
+
+
+def test_a_turn_is_written_to_the_branch_it_was_begun_on(live, tmp_path):
+    """Another process may switch meanwhile."""
+    live.history.set_branch("side", at=live.history.path()[4][0])
+    going = live.send(user("Look.")).result(0)
+    with Store(tmp_path / "s.sqlite") as other:
+        other.history("talk").switch("side")
+    going.add(answer())
+    assert len(going.transcript().messages) > 200
+    assert going.finish().name == "main"
+    assert [message for _, message in live.history.path("main")][-2:] == going.messages
+    assert len(live.history.path()) == 5

@@ -16,6 +16,7 @@ from snapshot.commands._console import (
     load,
     note_oddities,
     print_json,
+    reading_options,
     save,
     say,
 )
@@ -43,7 +44,7 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-m", "--model", default="", help="model that is spoken with (default: the transcript's)"
     )
-    parser.add_argument("--format", metavar="NAME", help="insist on a transcript format")
+    reading_options(parser)
     parser.set_defaults(run=_import)
 
 
@@ -56,13 +57,16 @@ def _import(arguments: argparse.Namespace) -> int:
         arguments.name or re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._") or "session"
     )
     data = _bytes(arguments.file)
-    tree = is_pi(data) and arguments.format in (None, "pi")
+    chosen = arguments.conversation or arguments.as_sent
+    tree = is_pi(data) and arguments.format in (None, "pi") and not chosen
     transcript = None if tree else _transcript(arguments, data)
     with Store(arguments.store, create=True) as store:
         if transcript is None:
             for oddity in read_pi(store, data, name, agent):
                 say(f"note: {oddity.where}: {oddity.note}")
             history = store.history(name, agent)
+            if arguments.model:
+                history.set_model(arguments.model)
         else:
             note_oddities(transcript)
             messages = _sound(transcript)
@@ -97,7 +101,7 @@ def _transcript(arguments: argparse.Namespace, data: bytes) -> Transcript:
         for oddity in run.damage:
             say(f"note: {oddity.where}: {oddity.note}")
         return run.sent.transcript
-    return load(arguments.file, arguments.format)
+    return load(arguments.file, arguments.format, arguments)
 
 
 def _sound(transcript: Transcript) -> tuple[Message, ...]:

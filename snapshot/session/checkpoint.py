@@ -115,15 +115,23 @@ def prepare(
 
     # A node's id travels as the message's own, which compaction hands through.
     own = {node: message.id for node, message in path}
-    tagged = Transcript(tuple(replace(message, id=node) for node, message in path), format, model)
+    whole = repair([replace(message, id=node) for node, message in path])[0]
     archive = former.archive if former is not None else None
-    if former is not None and archive is not None and reader_for(former.model) != reader_for(model):
-        # Another reader wants other pages, of everything.
-        archive, trigger = None, "manual"
+    if former is not None and archive is not None:
+        if archive.light:
+            archive = None  # what it replaced stands in the tree
+        elif reader_for(former.model) != reader_for(model):
+            archive, trigger = None, "manual"  # another reader wants other pages, of everything
     done = compact(
-        tagged, model=model, archive=archive, trigger=trigger, draft=draft, options=options, **changes
+        Transcript(whole, format, model),
+        model=model,
+        archive=archive,
+        trigger=trigger,
+        draft=draft,
+        options=options,
+        **changes,
     )
-    sent, whole = done.transcript.messages, repair((*tagged.messages, *draft))[0]
+    sent, whole = done.transcript.messages, repair((*whole, *draft))[0]
     if done.report.no_op or done.archive is None or sent == whole:
         return Prepared(done.report, None)
     same = 0
@@ -135,16 +143,16 @@ def prepare(
     least = max(len(whole) - same, boundary)
     start = next((group.start for group in groups(whole) if group.start >= least), len(whole))
     lead = sent[: len(sent) - (len(whole) - start)]
-    return Prepared(
-        done.report,
-        Checkpoint(
-            kind="summary" if done.archive.summary else "snapshot" if done.archive.pages else "elision",
-            first_kept=whole[start].id if start < len(whole) and whole[start].id in own else "",
-            lead=tuple(replace(message, id=own.get(message.id, message.id)) for message in lead),
-            model=model,
-            before=done.report.before,
-            after=done.report.after,
-            redactions=tuple(done.report.redactions.items()),
-            archive=done.archive,
-        ),
+    checkpoint = Checkpoint(
+        kind="summary" if done.archive.summary else "snapshot" if done.archive.pages else "elision",
+        first_kept=whole[start].id if start < len(whole) and whole[start].id in own else "",
+        lead=tuple(replace(message, id=own.get(message.id, message.id)) for message in lead),
+        model=model,
+        before=done.report.before,
+        after=done.report.after,
+        redactions=tuple(done.report.redactions.items()),
+        archive=done.archive,
     )
+    if former is not None and (checkpoint.lead, checkpoint.first_kept) == (former.lead, former.first_kept):
+        return Prepared(replace(done.report, no_op="nothing is new since the last compaction"), None)
+    return Prepared(done.report, checkpoint)

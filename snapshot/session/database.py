@@ -7,9 +7,11 @@ over when its process dies never happened. The files are the user's alone.
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -96,7 +98,7 @@ class Database:
         except sqlite3.DatabaseError as error:
             raise self._told(error) from error
         try:
-            self._take_in(create)
+            self._take_in()
         except BaseException:
             self._connection.close()
             raise
@@ -114,25 +116,11 @@ class Database:
             connection = sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None)
         return connection
 
-    def _take_in(self, create: bool) -> None:
-        version, application = self.value("PRAGMA user_version"), self.value("PRAGMA application_id")
-        if (
-            application == 0
-            and version == 0
-            and create
-            and not self.value("SELECT count(*) FROM sqlite_master")
-        ):
-            self.run("PRAGMA journal_mode = WAL")
-            with self.writing():
-                # Another process may have been first.
-                if not self.value("SELECT count(*) FROM sqlite_master"):
-                    for statement in _TABLES.split(";"):
-                        self.run(statement)
-                    self.run(f"PRAGMA application_id = {_APPLICATION}")
-                    self.run(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        elif application != _APPLICATION:
+    def _take_in(self) -> None:
+        version = self.value("PRAGMA user_version")
+        if self.value("PRAGMA application_id") != _APPLICATION:
             raise SessionError(f"{self.path}: a database, but not a session store; name another file")
-        elif version > SCHEMA_VERSION:
+        if version > SCHEMA_VERSION:
             self.read_only = f"its schema is version {version}, this version writes {SCHEMA_VERSION}"
         self.run("PRAGMA synchronous = FULL")  # the last completed turn survives a power cut, too
 
@@ -206,11 +194,28 @@ def private_folder(path: Path) -> None:
 
 
 def _make(path: Path) -> None:
+    """Make the file if it is not there. Whoever comes first makes it, whole, and the others take that one."""
     if path.is_dir():
         raise SessionError(f"{path}: is a folder; name a file for the store")
+    if path.exists():
+        return
     try:
         private_folder(path.parent)
-        # SQLite gives its log the file's own mode, so it has to be right from the start.
-        path.touch(mode=0o600)
-    except OSError as error:
-        raise SessionError(f"{path}: cannot be made ({error.strerror})") from error
+        handle, name = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)  # the user's alone
+        os.close(handle)
+        try:
+            with closing(sqlite3.connect(name, isolation_level=None)) as connection:
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.executescript(_TABLES)
+                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            try:
+                os.link(name, path)
+            except FileExistsError:
+                pass
+            except OSError:  # a file system without links
+                Path(name).replace(path)
+        finally:
+            Path(name).unlink(missing_ok=True)
+    except (OSError, sqlite3.DatabaseError) as error:
+        raise SessionError(f"{path}: cannot be made ({getattr(error, 'strerror', None) or error})") from error

@@ -100,7 +100,8 @@ class History(View):
             if at:
                 leaf = self.rows.find(at)
                 self._refuse_open(leaf)
-            self.rows.put_branch(name, leaf, model=current.model)
+            models = {branch.name: branch.model for branch in self.rows.branches()}
+            self.rows.put_branch(name, leaf, model=models.get(name, current.model))
             return self.rows.branch(name)[0]
 
     def retry(self, at: str = "", *, branch: str = "") -> Branch:

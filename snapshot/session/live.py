@@ -88,7 +88,7 @@ class Background:
                     self._committing = True
                 if prepared.checkpoint is not None:
                     history.commit(self._plan, prepared.checkpoint)
-                    save_run(history)
+                    self._live._save(history)
         except _Cancelled:
             return
         except BaseException as error:  # it is the caller's, whatever it is
@@ -100,6 +100,7 @@ class Background:
 @dataclass(frozen=True, slots=True)
 class _Waiting:
     draft: Message
+    branch: str
     future: Future[Turn]
 
 
@@ -108,15 +109,16 @@ class Turn:
 
     Attributes:
         messages: what there is of it.
+        branch: the branch it was begun on, and is written to.
     """
 
-    def __init__(self, live: Live, draft: Message) -> None:
-        self._live = live
+    def __init__(self, live: Live, draft: Message, branch: str) -> None:
+        self._live, self.branch = live, branch
         self.messages: list[Message] = [draft]
 
     def transcript(self) -> Transcript:
         """What to send now: the branch as it is stored, and this turn."""
-        stored = self._live.history.project()
+        stored = self._live.history.project(self.branch)
         now = tuple(("", message) for message in self.messages)
         return replace(stored, kept=(*stored.kept, *now)).transcript
 
@@ -131,9 +133,9 @@ class Turn:
             SessionError: it is no whole turn; it goes on.
         """
         self._refuse_over()
-        branch = self._live.history.append(self.messages)
+        branch = self._live.history.append(self.messages, branch=self.branch)
         self._live._turn = None
-        save_run(self._live.history)
+        self._live._save(self._live.history)
         return branch
 
     def abandon(self) -> None:
@@ -152,11 +154,13 @@ class Live:
     Attributes:
         history: what is stored.
         draft: what the user is writing; it may change at any time, whatever runs.
+        unsaved: why the transcript beside the store is not up to date, "" if it is.
     """
 
     def __init__(self, history: History) -> None:
         self.history = history
         self.draft: Message | None = None
+        self.unsaved = ""
         self._lock = RLock()
         self._compaction: Background | None = None
         self._turn: Turn | None = None
@@ -183,7 +187,7 @@ class Live:
                 raise SessionError("there is nothing to send")
             if message is None:
                 self.draft = None
-            waiting = _Waiting(deepcopy(draft), Future())
+            waiting = _Waiting(deepcopy(draft), self.history.current, Future())
             if self._compaction is not None:
                 self._waiting = waiting
             else:
@@ -258,11 +262,19 @@ class Live:
             if self._turn is not None:
                 raise SessionBusy(f"not {what}: a turn is going on")
             branch = do()
-        save_run(self.history)
+        self._save(self.history)
         return branch
 
+    def _save(self, history: History) -> None:
+        """Write the transcript beside the store. The store has it all, so that a failure is only noted."""
+        try:
+            save_run(history)
+            self.unsaved = ""
+        except SessionError as error:
+            self.unsaved = str(error)
+
     def _begin(self, waiting: _Waiting) -> None:
-        self._turn = Turn(self, waiting.draft)
+        self._turn = Turn(self, waiting.draft, waiting.branch)
         waiting.future.set_result(self._turn)
 
     def _end(self, background: Background, outcome: Prepared | BaseException) -> None:

@@ -234,10 +234,11 @@ class Rows:
         return tuple(Branch(*row) for row in found)
 
     def put_branch(self, name: str, leaf: Node | None, *, model: str) -> None:
-        """Make a branch, or move it, which raises its revision."""
+        """Make a branch, or move it; its revision rises if it ends elsewhere then."""
         self.database.run(
             "INSERT INTO branches VALUES (?, ?, ?, 1, ?) ON CONFLICT DO UPDATE "
-            "SET leaf = excluded.leaf, model = excluded.model, revision = revision + 1",
+            "SET revision = revision + (leaf IS NOT excluded.leaf), leaf = excluded.leaf, "
+            "model = excluded.model",
             *(self.key, name, leaf.seq if leaf else None, model),
         )
 

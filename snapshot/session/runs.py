@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from snapshot.errors import SessionDamaged, SessionError
 from snapshot.files import store
@@ -21,9 +21,6 @@ from snapshot.session.database import private_folder
 from snapshot.session.tree import Label, misplaced, problems
 from snapshot.session.view import Projection, View
 from snapshot.stored import from_json, to_json
-
-if TYPE_CHECKING:
-    from snapshot.compaction.estimate import Estimator
 
 __all__ = ["SCHEMA", "SUFFIX", "Run", "load_run", "run_of", "save_run"]
 
@@ -53,12 +50,17 @@ class Run:
     labels: tuple[Label, ...] = ()
     damage: tuple[Oddity, ...] = ()
 
-    def cut(self, tokens: int, estimator: Estimator) -> Run:
+    def cut(self, tokens: int, *, model: str = "") -> Run:
         """The newest messages that fit, from the start of a turn on; within the last one if it must be.
 
-        The lead stays if there is room for it and all messages; system messages stay in any case. Never is a
-        result kept without its call. Labels of what is cut are dropped.
+        `model` is who will read it, its own if none is named. The lead stays if there is room for it and all
+        messages; system messages stay in any case. Never is a result kept without its call. Labels of what
+        is cut are dropped.
         """
+        from snapshot.compaction.estimate import Estimator
+        from snapshot.layout import reader_for
+
+        estimator = Estimator(reader_for(model or self.sent.model))
         lead, kept = self.sent.lead, self.sent.kept
         if estimator.messages((*lead, *(message for _, message in kept))) <= tokens:
             return self

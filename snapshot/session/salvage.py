@@ -26,7 +26,7 @@ from snapshot.messages import Message, Oddity, Text, ToolResult
 from snapshot.session.checkpoint import Checkpoint
 from snapshot.session.database import Database, private_folder
 from snapshot.session.history import NAME
-from snapshot.session.rows import Rows
+from snapshot.session.rows import Rows, now
 from snapshot.session.store import Store
 from snapshot.session.tree import ROLES, Node, Pairing, misplaced, on_path
 from snapshot.stored import from_json
@@ -35,7 +35,15 @@ __all__ = ["salvage"]
 
 _NO_RESULT = "(no result was recorded for this call)"
 _TABLES: dict[str, dict[str, type | UnionType]] = {
-    "conversations": {"key": int, "name": str, "agent": str, "format": str, "branch": str},
+    "conversations": {
+        "key": int,
+        "name": str,
+        "agent": str,
+        "format": str,
+        "created": str,
+        "branch": str,
+        "origin": str,
+    },
     "nodes": {
         "seq": int,
         "conversation": int,
@@ -102,14 +110,14 @@ def _copy(old: Database, store: Store, found: list[Oddity]) -> None:
     known = {row["key"] for row in tables["conversations"]}
     for key in sorted({row["conversation"] for row in tables["nodes"]} - known):
         found.append(Oddity("missing-conversation", str(key), f"its name is lost; it is lost-{key} now"))
-        lost = {"key": key, "name": f"lost-{key}", "agent": "main", "format": "", "branch": "main"}
-        tables["conversations"].append(lost)
+        lost = {"name": f"lost-{key}", "agent": "main", "format": "", "branch": "main"}
+        tables["conversations"].append({"key": key, **lost, "created": now(), "origin": ""})
     for entry in tables["conversations"]:
         mine = {
             table: [row for row in tables[table] if row["conversation"] == entry["key"]]
             for table in ("nodes", "branches", "labels")
         }
-        rows = store.start(entry["name"], entry["agent"], format=entry["format"], branch=entry["branch"])
+        rows = store.start(**{name: entry[name] for name in entry if name != "key"})
         copy = _Copy(old, rows, blobs, f"{entry['name']}/{entry['agent']}", found)
         for row in sorted(mine["nodes"], key=lambda row: row["seq"]):
             copy.node(row)

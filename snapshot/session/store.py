@@ -128,6 +128,7 @@ class Store:
         *,
         format: str = "",  # noqa: A002 - as in `Transcript`
         branch: str = "main",
+        created: str = "",
         origin: str = "",
     ) -> Rows:
         """The rows of a new history, without a branch yet, within a transaction of the caller's."""
@@ -140,7 +141,7 @@ class Store:
         key = self.database.value(
             "INSERT INTO conversations (name, agent, format, created, branch, origin) "
             "VALUES (?, ?, ?, ?, ?, ?) RETURNING key",
-            *(name, agent, format, now(), branch, origin),
+            *(name, agent, format, created or now(), branch, origin),
         )
         return Rows(self.database, key)
 
