@@ -156,6 +156,7 @@ def test_letters_are_composed_alike_or_ruled(tmp_path: Path):
         ("& ab A", "not a comment"),
         ("& a b", "not drawn"),
         ("- A three", "not a comment"),
+        ("- A 0 2", "rows 0 to 1"),
         ("% U+2500", "not a comment"),
         ("= U+XYZ name", "not a comment"),
         ("= ", "not a comment"),
