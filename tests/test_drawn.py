@@ -33,6 +33,7 @@ APART = {
     "drawn-6x11": (2.3, 3.5),
     "drawn-7x13": (2.6, 4.6),
     "drawn-8x13": (3.3, 5.6),
+    "drawn-9x16": (3.3, 7.3),
     "drawn-11x16": (5.3, 9.0),
 }
 
@@ -156,6 +157,7 @@ def test_letters_are_composed_alike_or_ruled(tmp_path: Path):
         ("& ab A", "not a comment"),
         ("& a b", "not drawn"),
         ("- A three", "not a comment"),
+        ("- A 0 2", "rows 0 to 1"),
         ("% U+2500", "not a comment"),
         ("= U+XYZ name", "not a comment"),
         ("= ", "not a comment"),
@@ -202,7 +204,7 @@ def test_lines_of_boxes_join(columns, rows):
 
 
 def test_rules_draw_each_its_own():
-    for shape in ((11, 6), (13, 7), (13, 8), (16, 11)):
+    for shape in ((11, 6), (13, 7), (13, 8), (16, 9), (16, 11)):
         codes = (*range(0x2500, 0x25A0), *range(0x2801, 0x2900))
         grids = {code: ruled(code, shape) for code in codes}
         assert len({grid.tobytes() for grid in grids.values() if grid is not None}) == len(codes)
