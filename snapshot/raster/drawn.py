@@ -55,8 +55,8 @@ class _Sheet:
 
     name: str
     drawn: dict[int, Grid] = field(default_factory=dict)
-    alike: list[tuple[int, int]] = field(default_factory=list)
-    spare: dict[int, list[int]] = field(default_factory=dict)
+    alike: list[tuple[int, int, int]] = field(default_factory=list)
+    spare: dict[int, tuple[int, list[int]]] = field(default_factory=dict)
     ranges: list[range] = field(default_factory=list)
     line: int = 0
     code: int | None = None
@@ -75,10 +75,11 @@ class _Sheet:
                 self.code = _code(rest.split()[0])
             elif head == "-":
                 letters, *rows = rest.split()
-                self.spare |= {ord(letter): [int(row) for row in rows] for letter in letters}
+                self.spare |= {ord(letter): (number, [int(row) for row in rows]) for letter in letters}
             elif head == "&":
                 twins, models = rest.split()
-                self.alike += zip(map(ord, twins), map(ord, models), strict=True)
+                pairs = zip(twins, models, strict=True)
+                self.alike += [(number, ord(twin), ord(model)) for twin, model in pairs]
             elif head == "%":
                 first, last = rest.split()[0].split("..")
                 self.ranges.append(range(_code(first), _code(last) + 1))
@@ -91,25 +92,28 @@ class _Sheet:
         """All glyphs: drawn, alike, composed, and by rule."""
         self._finish()
         found = dict(self.drawn)
-        for twin, model in self.alike:
+        shape = next(iter(found.values())).shape if found else (0, 0)
+        for line, rows in self.spare.values():
+            if not all(0 <= row < shape[0] for row in rows):
+                raise self._error(f"the glyphs have rows 0 to {shape[0] - 1}", line)
+        for line, twin, model in self.alike:
             if model not in self.drawn:
-                raise self._error(f"{chr(twin)} looks like {chr(model)}, which is not drawn")
+                raise self._error(f"{chr(twin)} looks like {chr(model)}, which is not drawn", line)
             found.setdefault(twin, self.drawn[model])
         for code in _COMPOSED:
-            parts = [ord(part) for part in unicodedata.normalize("NFD", chr(code))]
-            if len(parts) == 2 and all(part in found for part in parts):
-                found.setdefault(code, self._composed(*parts, found))
-        shape = next(iter(found.values())).shape if found else (0, 0)
+            letter, *combining = map(ord, unicodedata.normalize("NFD", chr(code)))
+            if len(combining) == 1 and letter in found and combining[0] in found:
+                found.setdefault(code, self._composed(found, letter, combining[0]))
         for code in (code for codes in self.ranges for code in codes):
             grid = ruled(code, shape)
             if grid is not None:
                 found.setdefault(code, grid)
         return {code: grid for code, grid in found.items() if not unicodedata.combining(chr(code))}
 
-    def _composed(self, letter: int, mark: int, found: dict[int, Grid]) -> Grid:
+    def _composed(self, found: dict[int, Grid], letter: int, mark: int) -> Grid:
         base = found[letter]
         if unicodedata.combining(chr(mark)) == _ABOVE:
-            spare = self.spare.get(letter, [])
+            _, spare = self.spare.get(letter, (0, []))
             base = np.pad(np.delete(base, spare, axis=0), ((len(spare), 0), (0, 0)))
         return np.maximum(base, found[mark])
 
@@ -126,8 +130,8 @@ class _Sheet:
         self.drawn[code] = np.array(rows, np.uint8)
         self.code, self.rows = None, []
 
-    def _error(self, what: str) -> FontError:
-        return FontError(f"{self.name}, line {self.line}: {what}")
+    def _error(self, what: str, line: int | None = None) -> FontError:
+        return FontError(f"{self.name}, line {line or self.line}: {what}")
 
 
 def _code(token: str) -> int:

@@ -8,6 +8,7 @@ neighbours join.
 from __future__ import annotations
 
 import unicodedata
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,5 +157,5 @@ def _braille(dots: int, shape: tuple[int, int]) -> Grid:
     return grid
 
 
-def _levels(coverage: NDArray[np.float64]) -> Grid:
+def _levels(coverage: NDArray[np.floating[Any]]) -> Grid:
     return np.floor(coverage * _FULL + 0.5).astype(np.uint8)
