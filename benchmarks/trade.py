@@ -20,6 +20,7 @@ from benchmarks.contest import kept
 from benchmarks.faces import shape_name
 from snapshot.evidence import Expected, expected
 from snapshot.layout import Layout, layout_for, model_key, readers
+from snapshot.legibility.verify import FLOOR
 from snapshot.plot import Canvas
 from snapshot.readers import Peer, Reader
 
@@ -53,6 +54,8 @@ class Trade:
         per_token: its cells per token.
         peer, theirs, peer_per_token: the other tool's page of least reading error, the same of it.
         densest: of our faces the one of fewest pixels whose error is no worse than `theirs`, if any is.
+        allowed: the same of those at whose cell published trials let one expect a recall above the floor of
+            `verify`, or nobody has tried the reader.
         expected: what trials let one expect at our cell, if there are any.
     """
 
@@ -63,6 +66,7 @@ class Trade:
     theirs: Shape | None
     peer_per_token: float
     densest: Shape | None
+    allowed: Shape | None
     expected: Expected | None
 
 
@@ -89,6 +93,8 @@ def trades(results: dict[str, Any], layout: str = "default") -> Iterator[Trade]:
         recall = expected(reader.trials, key, page.cell[0] * page.cell[1])
         if best is None and recall is None:
             continue
+        good = [shape for shape in own if best and shape.error <= best[1].error]
+        allowed = (shape for shape in good if _allows(expected(reader.trials, key, shape.area)))
         yield Trade(
             layout=page,
             own=found[page.face],
@@ -96,9 +102,14 @@ def trades(results: dict[str, Any], layout: str = "default") -> Iterator[Trade]:
             peer=best[0] if best else None,
             theirs=best[1] if best else None,
             peer_per_token=_density(reader, best[0]) if best else 0.0,
-            densest=next((shape for shape in own if best and shape.error <= best[1].error), None),
+            densest=next(iter(good), None),
+            allowed=next(allowed, None),
             expected=recall,
         )
+
+
+def _allows(found: Expected | None) -> bool:
+    return found is None or found.at_least or found.recall >= FLOOR
 
 
 def _name_of(peer: Peer) -> str:
@@ -163,6 +174,23 @@ def trade_table() -> str:
     return "\n".join(rows) + "\n"
 
 
+def equal_table() -> str:
+    """The Markdown table of the densest face of ours that is read no worse than each other shape."""
+    rows = _head(
+        "others' shape", "pixels a character", "reading error", "our densest no worse", "pixels a character",
+        "reading error", "characters on the same pixels",
+    )  # fmt: skip
+    own = sorted(shapes(kept(), "own").values(), key=lambda shape: (shape.area, shape.error))
+    for peer in sorted(shapes(kept(), "peer").values(), key=lambda shape: (shape.area, shape.error)):
+        best = next((shape for shape in own if shape.error <= peer.error), None)
+        ours = ("none", "", "", "")
+        if best is not None:
+            ratio = f"{peer.area / best.area:.2f} times"
+            ours = (f"`{best.name}`", str(best.area), f"{best.error:.3f}", ratio)
+        rows.append(f"| {peer.name} | {peer.area} | {peer.error:.3f} | {' | '.join(ours)} |")
+    return "\n".join(rows) + "\n"
+
+
 def pairs_table() -> str:
     """The Markdown table of what is taken for what, in the package's own faces."""
     rows = _head("face", "at 0.6", "at 0.5")
@@ -181,6 +209,7 @@ def _pair(stood: str, read: str, count: int) -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "contest": contest_table,
+    "equal": equal_table,
     "pairs": pairs_table,
     "trade": trade_table,
 }
@@ -293,11 +322,11 @@ def main() -> None:
     for table in TABLES.values():
         print(table())
     for trade in trades(kept()):
-        best = trade.densest
-        said = (
-            f"densest no worse is {best.name}, {best.area} pixels" if best else "no face of ours is as good"
+        named = (
+            f"{shape.name}, {shape.area} pixels" if shape else "none"
+            for shape in (trade.densest, trade.allowed)
         )
-        print(f"{trade.layout.name}: {said}")
+        print("{}: densest no worse than others: {}; that trials allow: {}".format(trade.layout.name, *named))
 
 
 if __name__ == "__main__":
