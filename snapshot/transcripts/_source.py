@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from snapshot.errors import TranscriptError
-from snapshot.transcripts._json import JsonObject, parse
+from snapshot.transcripts._json import JsonObject, parse, prepare
 from snapshot.transcripts._salvage import salvaged
 from snapshot.transcripts._unpack import unpacked
 
@@ -135,6 +135,7 @@ class Source:
         raw = self._opened()
         size = raw.seek(0, io.SEEK_END)
         raw.seek(0)
+        prepare(size)
         try:
             stream = unpacked(raw, size, self.error, self._broken)
         except TranscriptError:
