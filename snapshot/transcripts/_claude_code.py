@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from snapshot.messages import Opaque, Role, Transcript
 from snapshot.transcripts._blocks import add_message
 from snapshot.transcripts._build import Builder
-from snapshot.transcripts._found import Conversation, Thread, title_of
+from snapshot.transcripts._found import Conversation, Thread, first_words, title_of
 from snapshot.transcripts._json import JsonObject, as_list, as_object, as_text
 from snapshot.transcripts._source import Source
 
@@ -122,10 +122,9 @@ def thread(
         aside: rows that are no message.
         notes: oddities, as `Builder.odd` takes them.
     """
-    said = {
-        row.uuid if row.kind != "assistant" else as_text(row.message.get("id")) or row.uuid for row in rows
-    }
-    first = next((as_text(row.message.get("content")) for row in rows if row.is_prompt), "")
+    said = [row for row in rows if row.kind != "boundary"]
+    ids = {(as_text(row.message.get("id")) if row.kind == "assistant" else "") or row.uuid for row in said}
+    words = next((first_words(row.message) for row in rows if row.is_prompt), "")
 
     def read() -> Transcript:
         builder = Builder(source)
@@ -135,7 +134,7 @@ def thread(
         return builder.finish(reader, spoken, aside)
 
     time = next((row.time for row in reversed(rows) if row.time), "")
-    return Thread(Conversation(conversation_id, title or title_of(first), len(said), time, main), read)
+    return Thread(Conversation(conversation_id, title or title_of(words), len(ids), time, main), read)
 
 
 def _add_rows(builder: Builder, rows: Iterable[Row]) -> str:

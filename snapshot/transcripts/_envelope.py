@@ -10,14 +10,12 @@ from typing import TypeAlias
 from snapshot.messages import Role, Transcript
 from snapshot.transcripts import _jsonl
 from snapshot.transcripts._build import Builder, role_of
-from snapshot.transcripts._found import Conversation, Detection, Thread, title_of
+from snapshot.transcripts._found import Conversation, Detection, Thread, first_words, title_of
 from snapshot.transcripts._json import JsonObject, as_list, as_object, as_text
 from snapshot.transcripts._source import MISSING, Sample, Source
 
-# Where the formats say who speaks, and what; for a title.
-_SPEAKERS = ("role", "from", "sender", "type")
-_WORDS = ("content", "parts", "text", "value", "data", "kwargs")
-_TITLE_WITHIN = 10
+_SPEAKERS = ("role", "from", "sender", "type")  # where the formats say who speaks
+_TITLE_WITHIN = 10  # messages
 _TIMES = ("updated_at", "update_time", "created_at", "create_time")
 _ONLY = "main"
 _JUDGED = 200  # messages that are enough to tell a format by, where each of them tells it
@@ -150,16 +148,8 @@ def _first_words(items: Sequence[object]) -> str:
     for item in map(as_object, items[:_TITLE_WITHIN]):
         speaker = next((item[key] for key in _SPEAKERS if key in item), "") if item else ""
         if item and speaker in ("user", "human", "HumanMessage"):
-            return _words(item)
+            return first_words(item)
     return ""
-
-
-def _words(value: object, levels: int = 4) -> str:
-    if isinstance(value, str) or not levels:
-        return value if isinstance(value, str) else ""
-    block = as_object(value)
-    inner = [block.get(key) for key in _WORDS] if block is not None else as_list(value) or []
-    return next(filter(None, (_words(one, levels - 1) for one in inner[:_TITLE_WITHIN])), "")
 
 
 def dialects(

@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from snapshot.messages import Text
-from snapshot.transcripts._json import quoted
+from snapshot.transcripts._json import as_list, as_object, quoted
 
 if TYPE_CHECKING:
     from snapshot.messages import Transcript
     from snapshot.transcripts._source import Source
 
-__all__ = ["Conversation", "Detection", "Thread", "choose", "one_thread", "title_of"]
+__all__ = ["Conversation", "Detection", "Thread", "choose", "first_words", "one_thread", "title_of"]
 
 _TITLE = 72  # characters
+# Where the formats hold what is said; the first few blocks are enough for a title.
+_WORDS = ("content", "message", "parts", "text", "value", "data", "kwargs")
+_WITHIN = 10
 _NAMED = 5  # conversations that an error names; `conversations` gives them all
 
 
@@ -77,6 +80,15 @@ def title_of(words: str) -> str:
     """The first line of `words` as a title."""
     line = next((line for line in words[:1000].splitlines() if line.strip()), "")
     return " ".join(line.split())[:_TITLE]
+
+
+def first_words(value: object, levels: int = 4) -> str:
+    """The first text in a message, its content or its blocks, in whatever format."""
+    if isinstance(value, str) or not levels:
+        return value if isinstance(value, str) else ""
+    block = as_object(value)
+    inner = [block.get(key) for key in _WORDS] if block is not None else as_list(value) or []
+    return next(filter(None, (first_words(one, levels - 1) for one in inner[:_WITHIN])), "")
 
 
 def choose(source: Source, threads: Sequence[Thread], wanted: str | None) -> Thread:

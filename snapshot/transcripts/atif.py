@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from snapshot.messages import Image, Opaque, Part, Reasoning, Role, ToolCall, ToolResult, Transcript
 from snapshot.transcripts._build import Builder, usage_of
-from snapshot.transcripts._found import Conversation, Detection, Thread, title_of
+from snapshot.transcripts._found import Conversation, Detection, Thread, first_words, title_of
 from snapshot.transcripts._json import (
     JsonObject,
     as_list,
@@ -59,12 +59,7 @@ def threads(source: Source) -> Sequence[Thread]:
 
 def _thread(source: Source, name: str, trajectory: JsonObject, subagents: Sequence[str]) -> Thread:
     steps = [step for step in map(as_object, as_list(trajectory.get("steps")) or ()) if step is not None]
-    asked = next((step.get("message") for step in steps if step.get("source") == "user"), "")
-    words = (
-        asked
-        if isinstance(asked, str)
-        else as_text((as_object(next(iter(as_list(asked) or ()), None)) or {}).get("text"))
-    )
+    words = next((first_words(step) for step in steps if step.get("source") == "user"), "")
     time = as_text(steps[-1].get("timestamp")) if steps else ""
     found = Conversation(name, title_of(words), len(steps), time, main=name == "main")
     return Thread(found, lambda: _read(source, trajectory, subagents))

@@ -67,69 +67,46 @@ def threads(source: Source) -> Sequence[Thread]:
     parents: dict[str, str] = {}
     title = ""
     for where, row in _jsonl.rows(source):
-        kind = as_text(row.get("type"))
-        uuid = as_text(row.get("uuid"))
+        kind, uuid = as_text(row.get("type")), as_text(row.get("uuid"))
         if uuid:
             parents.setdefault(uuid, as_text(row.get("parentUuid") or row.get("logicalParentUuid")))
         found = message_row(where, row) if is_message(row) else boundary(where, row)
         if found is None:
+            aside.append(Opaque(kind, compact(row)))
+            title = as_text(row.get(_TITLES.get(kind, ""))) or title
             if kind in _BOOKKEEPING:
                 counted[kind] += 1
-                title = as_text(row.get(_TITLES.get(kind, ""))) or title
             else:
-                notes.append(
-                    (
-                        "unknown-row",
-                        where,
-                        f"a row of type {quoted(row.get('type'))} is not known; kept aside",
-                    )
-                )
-            aside.append(Opaque(kind, compact(row)))
+                told = f"a row of type {quoted(row.get('type'))} is not known; kept aside"
+                notes.append(("unknown-row", where, told))
         elif row.get("isSidechain") is True:
             agent = as_text(row.get("agentId")) or f"sidechain-{(way(uuid, parents) or ['1'])[-1]}"
             side.setdefault(agent, []).append(found)
         else:
             main.append(found)
+    active, branches = _branches(main, parents)
+    for first, rows in branches.items():
+        told = f"a branch that was left again; read it as conversation {quoted(first)}"
+        notes.append(("branch", rows[0].where, told))
     for agent, rows in side.items() if main else ():
-        notes += [
-            (
-                "sidechain",
-                row.where,
-                f"a row of the subagent {quoted(agent)}; read it as a conversation of its own",
-            )
-            for row in rows
-        ]
+        told = f"a row of the subagent {quoted(agent)}; read it as a conversation of its own"
+        notes += [("sidechain", row.where, told) for row in rows]
     if counted:
         told = ", ".join(f"{count} {kind}" for kind, count in sorted(counted.items()))
         notes.append(("bookkeeping", "whole file", f"rows without a message, kept aside: {told}"))
-    active, branches = _branches(main, parents)
-    for first, rows in branches.items():
-        notes.append(
-            (
-                "branch",
-                rows[0].where,
-                f"a branch that was left again; read it as conversation {quoted(first)}",
-            )
-        )
     sent = since_compaction if source.as_sent else list
-    made = (
-        [
-            thread(
-                source,
-                NAME,
-                sent(active),
-                conversation_id="main",
-                title=title,
-                main=True,
-                aside=aside,
-                notes=notes,
-            )
+    known = {"title": title, "aside": aside, "notes": notes}
+    if side and not main:  # a subagent's own file
+        return [
+            thread(source, NAME, sent(rows), conversation_id=name, **known) for name, rows in side.items()
         ]
-        if main or not side
-        else []
-    )
-    made += [thread(source, NAME, sent(rows), conversation_id=first) for first, rows in branches.items()]
-    return made + [thread(source, NAME, sent(rows), conversation_id=agent) for agent, rows in side.items()]
+    return [
+        thread(source, NAME, sent(active), conversation_id="main", main=True, **known),
+        *(
+            thread(source, NAME, sent(rows), conversation_id=name)
+            for name, rows in [*branches.items(), *side.items()]
+        ),
+    ]
 
 
 def _branches(rows: list[Row], parents: dict[str, str]) -> tuple[list[Row], dict[str, list[Row]]]:

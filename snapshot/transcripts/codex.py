@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from snapshot.messages import Opaque, Text, Transcript, Usage
 from snapshot.transcripts import _jsonl
 from snapshot.transcripts._build import Builder, usage_of
-from snapshot.transcripts._found import Conversation, Detection, Thread, title_of
+from snapshot.transcripts._found import Conversation, Detection, Thread, first_words, title_of
 from snapshot.transcripts._json import JsonObject, as_list, as_object, as_text, compact, parse, quoted
 from snapshot.transcripts._source import Sample, Source
 from snapshot.transcripts.openai_responses import add_item
@@ -104,11 +104,9 @@ def threads(source: Source) -> Sequence[Thread]:
             aside.append(Opaque(event if kind == "response_item" else kind, compact(payload)))
 
     def thread(name: str, said: Sequence[_Entry], *, main: bool = False) -> Thread:
-        prompts = [_words(entry.item) for entry in said if entry.is_prompt]
+        words = next((first_words(entry.item) for entry in said if entry.is_prompt), "")
         time = next((entry.time for entry in reversed(said) if entry.time), "")
-        found = Conversation(
-            name, title_of("".join(prompts[:1])), sum(e.usage is None for e in said), time, main
-        )
+        found = Conversation(name, title_of(words), sum(e.usage is None for e in said), time, main)
         return Thread(
             found,
             lambda: _read(
@@ -154,13 +152,6 @@ def _read(
 def _renamed(item: JsonObject) -> JsonObject:
     name = _OLD_NAMES.get(as_text(item.get("type")))
     return item | {"type": name} if name else item
-
-
-def _words(item: object) -> str:
-    content = (as_object(item) or {}).get("content")
-    if isinstance(content, str):
-        return content
-    return "\n".join(as_text((as_object(block) or {}).get("text")) for block in as_list(content) or ())
 
 
 def _is_note(item: JsonObject) -> bool:

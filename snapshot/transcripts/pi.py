@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from snapshot.messages import Image, Opaque, Part, Reasoning, Role, Text, ToolCall, Transcript, Usage
 from snapshot.transcripts import _jsonl
 from snapshot.transcripts._build import Builder
-from snapshot.transcripts._found import Conversation, Detection, Thread, title_of
+from snapshot.transcripts._found import Conversation, Detection, Thread, first_words, title_of
 from snapshot.transcripts._json import JsonObject, as_list, as_object, as_text, compact, quoted
 from snapshot.transcripts._parts import ANY_IMAGE, decoded, read_content, read_result, read_text
 from snapshot.transcripts._source import Sample, Source
@@ -144,16 +144,8 @@ class _Told:
 def _told(entry: _Entry) -> _Told:
     said = entry.kind in _SAID
     message = as_object(entry.row.get("message")) if entry.kind == "message" else None
-    words = _first_text(message) if message and message.get("role") == "user" else ""
+    words = first_words(message) if message and message.get("role") == "user" else ""
     return _Told(int(said), words, entry.time if said else "")
-
-
-def _first_text(message: JsonObject) -> str:
-    blocks = as_list(message.get("content"))
-    first = (
-        message.get("content") if blocks is None else (as_object(next(iter(blocks), None)) or {}).get("text")
-    )
-    return first if isinstance(first, str) else ""
 
 
 def _entries(source: Source) -> tuple[list[_Entry], str]:
@@ -174,13 +166,8 @@ def _entries(source: Source) -> tuple[list[_Entry], str]:
         parent = as_text(row.get("parentId"))
         if not entry_id or entry_id in taken:  # version 1 has no ids, and is a line
             if entry_id:
-                source.odd.append(
-                    (
-                        "repeated-id",
-                        where,
-                        "an entry has the id of an earlier one; it follows the one before it",
-                    )
-                )
+                note = "an entry has the id of an earlier one; it follows the one before it"
+                source.odd.append(("repeated-id", where, note))
             entry_id, parent = f"{entry_id or 'entry'}#{number}", before
         taken.add(entry_id)
         before = entry_id
