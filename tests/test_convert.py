@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from snapshot.transcripts import FORMATS, load
+from snapshot.transcripts import FORMATS, dump, load
 from tests.test_cli import EXAMPLE, run
 from tests.transcript_strategies import alike
 
@@ -53,6 +53,13 @@ def test_the_account_as_json(tmp_path):
     assert (told["from"], told["to"], told["file"]) == ("claude-stream", "gemini", str(out))
     assert {loss["kind"] for loss in told["losses"]} == {"id", "time", "usage"}
     assert told["bytes"] == len(gzip.decompress(out.read_bytes()))
+
+
+@pytest.mark.parametrize("name", ["s.jsonl.gz", "s.jsonl.zst"])
+def test_compressed_by_its_suffix_and_read_again(tmp_path, name):
+    run("convert", EXAMPLE, "--to", "pi", "-o", tmp_path / name)
+    assert (tmp_path / name).stat().st_size < EXAMPLE.stat().st_size / 2
+    assert load(tmp_path / name).messages == load(dump(load(EXAMPLE), "pi").data).messages
 
 
 @pytest.mark.parametrize(

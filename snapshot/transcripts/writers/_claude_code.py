@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from hashlib import sha256
 from typing import Any
-from uuid import UUID
 
 from snapshot.messages import Message, Transcript
+from snapshot.transcripts.writers._ids import named_once
 from snapshot.transcripts.writers._units import Tell, Unit, settled, with_results
 
-__all__ = ["OWN", "keyed", "made_up", "named_once", "row", "units"]
+__all__ = ["OWN", "row", "units"]
 
 OWN = frozenset({"anthropic", "claude-session", "claude-stream"})
 
@@ -21,26 +19,6 @@ def units(transcript: Transcript, tell: Tell) -> Iterator[Unit]:
     return named_once(with_results(settled(transcript)), tell)
 
 
-def named_once(units: Iterator[Unit], tell: Tell, *, apart: bool = False) -> Iterator[Unit]:
-    """The units; an id that comes again stands only where it came first.
-
-    `apart`: the messages of a unit have ids of their own; else they share that of the first.
-    """
-    seen: set[str] = set()
-    for unit in units:
-        named: list[tuple[int, Message]] = []
-        taken: set[str] = set()
-        for number, message in unit:
-            if message.id and message.id in seen | (taken if apart else set()):
-                tell("id", number, "an id that another message has as well")
-                named.append((number, replace(message, id="", raw=())))
-            else:
-                taken.add(message.id)
-                named.append((number, message))
-        seen |= taken
-        yield named
-
-
 def row(messages: Sequence[Message], message: dict[str, Any], note: str) -> dict[str, Any]:
     """The row of a message; `note` is the key that marks what the harness says in the user's name."""
     first = messages[0]
@@ -48,21 +26,3 @@ def row(messages: Sequence[Message], message: dict[str, Any], note: str) -> dict
     noted = {note: True} if first.role == "system" else {}
     timed = {"timestamp": first.time} if first.time else {}
     return {"type": speaks, **noted, "message": {**message, "role": speaks}, **timed}
-
-
-def made_up(*about: str) -> str:
-    """An id in the form of a UUID; the same for the same words."""
-    return str(UUID(bytes=sha256("\0".join(about).encode("utf-8", "surrogatepass")).digest()[:16], version=4))
-
-
-def keyed(rows: Sequence[dict[str, Any]], key: str, about: str, length: int = 36) -> list[str]:
-    """The ids of rows under `key`; those that have none get one that no other has."""
-    taken = {row[key] for row in rows if row.get(key)}
-    found: list[str] = []
-    for number, row in enumerate(rows):
-        name, again = row.get(key), 0
-        while not name or (name in taken and not row.get(key)):
-            name, again = made_up(about, str(number), str(again))[:length], again + 1
-        taken.add(name)
-        found.append(name)
-    return found

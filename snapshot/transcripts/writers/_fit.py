@@ -16,7 +16,7 @@ from snapshot.transcripts.writers._json import encoded, strict, value_of
 from snapshot.transcripts.writers._simpler import in_words, simpler, simpler_results
 from snapshot.transcripts.writers._units import Tell, Unit, as_user, beside_parts
 
-__all__ = ["Writer", "written"]
+__all__ = ["Writer", "instant", "written"]
 
 
 class Writer(Protocol):

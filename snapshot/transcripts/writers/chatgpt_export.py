@@ -8,8 +8,8 @@ from typing import Any
 
 from snapshot.messages import Image, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, Transcript
 from snapshot.transcripts._json import compact
-from snapshot.transcripts.writers._claude_code import keyed, made_up, named_once
 from snapshot.transcripts.writers._fit import instant
+from snapshot.transcripts.writers._ids import keyed, made_up, named_once
 from snapshot.transcripts.writers._json import value_of
 from snapshot.transcripts.writers._units import Tell, Unit, answered, in_order, joined, settled
 

@@ -8,7 +8,8 @@ from typing import Any
 from snapshot.messages import Message, Opaque
 from snapshot.transcripts._json import compact
 from snapshot.transcripts.writers._blocks import message_of, own_message
-from snapshot.transcripts.writers._claude_code import OWN, made_up, row, units
+from snapshot.transcripts.writers._claude_code import OWN, row, units
+from snapshot.transcripts.writers._ids import made_up
 from snapshot.transcripts.writers._json import value_of
 
 __all__ = ["IDS", "LINES", "OWN", "STRAYS", "beside", "document", "own", "rows", "units"]

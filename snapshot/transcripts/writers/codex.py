@@ -8,7 +8,7 @@ from typing import Any
 from snapshot.messages import Message, Opaque, Transcript
 from snapshot.transcripts._json import compact
 from snapshot.transcripts.writers import openai_responses
-from snapshot.transcripts.writers._claude_code import made_up
+from snapshot.transcripts.writers._ids import made_up
 from snapshot.transcripts.writers._json import value_of
 from snapshot.transcripts.writers._units import Tell, Unit
 
