@@ -6,16 +6,31 @@ import json
 import stat
 import subprocess
 import sys
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
-from snapshot.errors import SessionBusy, SessionDamaged, SessionError, StaleCompaction
+from snapshot.compaction.boundaries import repair
+from snapshot.errors import (
+    CannotFit,
+    SessionBusy,
+    SessionDamaged,
+    SessionError,
+    StaleCompaction,
+    SummarizerRequired,
+)
 from snapshot.messages import Image, Message, Text, ToolCall, ToolResult
+from snapshot.requests import APIS, request
+from snapshot.requests.check import check
 from snapshot.session import Checkpoint, History, Plan, Store
-from snapshot.session.tree import Node, ancestor_at, jump_of
+from snapshot.session.tree import Node, ancestor_at, jump_of, open_calls
 from tests.conftest import case
-from tests.conversations import SMALL_PNG, long_conversation
+from tests.conversations import SMALL_PNG, conversations, long_conversation
 from tests.session_model import act, answer, calling, result, turn, user
 
 MODEL = "claude-opus-4-8"
@@ -379,3 +394,32 @@ def test_any_ancestor_is_found_in_few_steps():
         steps = 0
         assert ancestor_at(nodes[-1], depth, get) is nodes[depth]
         assert steps <= 3 * 15, "three times the logarithm"
+
+
+@settings(max_examples=15)
+@given(first=conversations(most=20), more=conversations(most=8), window=st.sampled_from([1500, 4000, 12_000]))
+def test_whatever_was_compacted_is_sendable_and_the_record_is_as_it_was(first, more, window):
+    """Twice, with a turn between; the second time from what the first one left."""
+    messages = repair(first.messages)[0]
+    # Ids of calls of their own, and no call left open before them.
+    later = [
+        replace(message, parts=tuple(map(_later, message.parts))) for message in repair(more.messages)[0]
+    ]
+    with TemporaryDirectory() as folder, Store(Path(folder) / "s.sqlite", create=True) as store:
+        history = store.create("talk", model=MODEL, format="anthropic", messages=messages)
+        for added in ((), later):
+            assume(not (added and open_calls([message for _, message in history.path()])))
+            history.append(added)
+            with suppress(CannotFit, SummarizerRequired, SessionBusy):
+                history.compact(window=window, digest=True)
+            sent = history.project()
+            for api in APIS:
+                assert check(request(sent.transcript, api), api) == []
+        assert [message for _, message in history.path()] == [*messages, *later]
+        assert [found for _, found in store.check()] == [[], []]
+
+
+def _later(part):
+    if isinstance(part, ToolCall):
+        return replace(part, id=f"later_{part.id}")
+    return replace(part, call_id=f"later_{part.call_id}") if isinstance(part, ToolResult) else part
