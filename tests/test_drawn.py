@@ -116,12 +116,15 @@ def test_ascii_and_marks_are_their_own_at_any_depth(face, levels):
     assert len(drawings) == len(chars)
 
 
-@given(st.sampled_from(FACES), st.data(), st.integers(3, 40))
-def test_pages_of_drawn_faces_read_back(face, data, columns):
+@given(st.sampled_from(FACES), st.sampled_from([2, 4]), st.data(), st.integers(3, 40))
+def test_pages_of_drawn_faces_read_back(face, levels, data, columns):
     text = data.draw(st.text(st.sampled_from(printed(face)), max_size=200))
-    layout = replace(small(columns, 4), face=face, cell=cell_of(face), text_columns=0)
-    layout = replace(layout, width=columns * layout.cell[0], height=4 * layout.cell[1])
+    width, height = cell_of(face)
+    layout = replace(
+        small(columns, 4), face=face, cell=(width, height), width=columns * width, height=4 * height
+    )
     setting, source = Setting(layout), Source(text + "x")
+    setting.face = replace(setting.face, levels=levels)
     pages = list(setting.pages(source))
     assert "".join(said.text for said in read_back(setting, source, pages)) == source.text
 
