@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapshot.errors import FontError
@@ -116,7 +116,9 @@ def test_ascii_and_marks_are_their_own_at_any_depth(face, levels):
     assert len(drawings) == len(chars)
 
 
-@given(st.sampled_from(FACES), st.sampled_from([2, 4]), st.data(), st.integers(3, 40))
+@pytest.mark.parametrize("face", FACES)
+@settings(max_examples=12)
+@given(levels=st.sampled_from([2, 4]), data=st.data(), columns=st.integers(3, 40))
 def test_pages_of_drawn_faces_read_back(face, levels, data, columns):
     text = data.draw(st.text(st.sampled_from(printed(face)), max_size=200))
     width, height = cell_of(face)
