@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapshot.errors import FontError
@@ -116,12 +116,17 @@ def test_ascii_and_marks_are_their_own_at_any_depth(face, levels):
     assert len(drawings) == len(chars)
 
 
-@given(st.sampled_from(FACES), st.data(), st.integers(3, 40))
-def test_pages_of_drawn_faces_read_back(face, data, columns):
+@pytest.mark.parametrize("face", FACES)
+@settings(max_examples=12)
+@given(levels=st.sampled_from([2, 4]), data=st.data(), columns=st.integers(3, 40))
+def test_pages_of_drawn_faces_read_back(face, levels, data, columns):
     text = data.draw(st.text(st.sampled_from(printed(face)), max_size=200))
-    layout = replace(small(columns, 4), face=face, cell=cell_of(face), text_columns=0)
-    layout = replace(layout, width=columns * layout.cell[0], height=4 * layout.cell[1])
+    width, height = cell_of(face)
+    layout = replace(
+        small(columns, 4), face=face, cell=(width, height), width=columns * width, height=4 * height
+    )
     setting, source = Setting(layout), Source(text + "x")
+    setting.face = replace(setting.face, levels=levels)
     pages = list(setting.pages(source))
     assert "".join(said.text for said in read_back(setting, source, pages)) == source.text
 
