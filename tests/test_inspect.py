@@ -20,7 +20,7 @@ from tests.transcript_strategies import transcripts
 MODEL = "claude-opus-4-8"
 
 
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(transcript=transcripts)
 def test_the_shares_are_the_whole(transcript):
     found = inspect(transcript, model=MODEL)
