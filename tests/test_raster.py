@@ -22,6 +22,7 @@ from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.blit import Blitter, bit_depth
 from snapshot.raster.drawn import read_drawn
 from snapshot.raster.face import load_face, user_face
+from snapshot.raster.opened import OpenFace
 from snapshot.raster.png import encode_png
 from snapshot.resources import locate
 from snapshot.source import Source
@@ -219,6 +220,15 @@ def test_a_font_file_can_be_named():
     source = Source("The quick brown fox, 0O1lI ↵ ⟦ → é\n    indented\n")
     pages = list(setting.pages(source))
     assert "".join(said.text for said in read_back(setting, source, pages)) == source.text
+
+
+@pytest.mark.parametrize("name", ["fira-9x16", "drawn-9x16"])
+def test_a_named_font_wins_over_all_but_the_marks(name):
+    face = load_face(name)
+    own, other = atlas_for(face), atlas_for(user_face(load_face("fira-8x16").path, face))
+    plain = OpenFace(user_face(load_face("fira-8x16").path, face))
+    assert (other.ink[other.glyphs[ord("O")]] == plain.glyph(plain.index(ord("O")), clip=False)).all()
+    assert (other.ink[other.glyphs[ord("↵")]] == own.ink[own.glyphs[ord("↵")]]).all()
 
 
 @pytest.mark.parametrize("content", [b"", b"not a font", b"\x00\x01\x00\x00" + b"\xff" * 40])

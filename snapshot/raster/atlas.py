@@ -34,6 +34,7 @@ __all__ = ["Atlas", "atlas_for"]
 _CODES = FIRST_UNIT
 # Characters that join their neighbours are drawn to the edge of the cell and beyond.
 _JOINING = range(0x2500, 0x25A0)
+_MARKS = frozenset(map(ord, marks.PAGE_MARKS + marks.PAD + marks.END))
 _WITHOUT_CASE = range(0x590, 0x2E80)  # Hebrew to the last script before those of East Asia
 _CODE_PAGES = ("ascii", "cp1252", "mac_roman", "cp437")
 
@@ -256,16 +257,24 @@ def _drawn(face: Face) -> Iterator[tuple[int, NDArray[np.uint8]]]:
         yield code, cell
 
 
+def _add_drawn(builder: _Builder, drawn: Mapping[int, NDArray[np.uint8]]) -> None:
+    for code, glyph in drawn.items():
+        if not builder.cells[code] and not builder.add(code, glyph):
+            builder.add_twin(code, glyph, chr(code))
+
+
 @lru_cache(maxsize=8)
 def _base(face: Face) -> tuple[_Builder, Atlas]:
     """The face's own glyphs: those drawn, its own, and those of the face behind it."""
     width, height = face.cell
     builder = _Builder(face)
     builder.add(ord(" "), np.zeros((height, width), np.uint8))
-    for code, glyph in _drawn(face):
-        if not builder.add(code, glyph):
-            builder.add_twin(code, glyph, chr(code))
+    drawn = dict(_drawn(face))
+    # Before a user's font only the marks are ours; what else is drawn stands in for what it lacks.
+    own = _MARKS if face.behind is not None else drawn
+    _add_drawn(builder, {code: glyph for code, glyph in drawn.items() if code in own})
     builder.add_face(face)
+    _add_drawn(builder, {code: glyph for code, glyph in drawn.items() if code not in own})
     if face.behind is not None:
         builder.add_face(face.behind)
     atlas = builder.build()
