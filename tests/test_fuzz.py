@@ -59,7 +59,7 @@ def test_many_bent_files(name, capsys):
     unit = 1 if sys.platform == "darwin" else 1024
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     former = signal.signal(signal.SIGALRM, hang)
-    count, done, slowest, seen = LONG or 600, 0, 0.0, Seen()
+    count, done, slowest, seen = LONG or 2500, 0, 0.0, Seen()
     random, files = Random(f"many bent {name}"), seeds(name)
     try:
         while done < count:
