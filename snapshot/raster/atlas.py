@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from snapshot.errors import FontError
 from snapshot.raster.drawn import read_drawn
 from snapshot.raster.face import Face
-from snapshot.raster.helpers import glyph_of, has_shape
+from snapshot.raster.helpers import glyph_of
 from snapshot.raster.opened import OpenFace
 from snapshot.typeset import marks
 from snapshot.typeset.bidi import classes_of
-from snapshot.typeset.units import FIRST_UNIT, Unit
+from snapshot.typeset.units import FIRST_UNIT, Unit, has_shape
 
 __all__ = ["Atlas", "atlas_for"]
 

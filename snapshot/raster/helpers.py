@@ -13,25 +13,18 @@ from numpy.typing import NDArray
 
 from snapshot.raster.face import Face, can_shape
 from snapshot.raster.opened import OpenFace
-from snapshot.typeset.units import Unit
+from snapshot.typeset.units import Unit, has_shape
 
 if TYPE_CHECKING:
     from snapshot.raster.shaping import Shaper
 
-__all__ = ["glyph_of", "has_shape"]
+__all__ = ["glyph_of"]
 
-# Not characters with a shape of their own: controls, surrogates, private use, and what combines.
-_SHAPELESS = {"Cc", "Cf", "Cs", "Co", "Mn", "Mc", "Me", "Zl", "Zp", "Zs"}
 _JOINERS = "\u200c\u200d"
 # Radicals and strokes that fonts draw as the letters they are like, without a decomposition that says so.
 _LIKE_LETTERS = (range(0x2E80, 0x2F00), range(0x31C0, 0x31F0))
 # Marks without ink: what has one is not shown by its glyph.
 _INVISIBLE = (0x34F, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0000, 0xE1000))
-
-
-def has_shape(char: str) -> bool:
-    """Whether a character has a shape of its own."""
-    return unicodedata.category(char) not in _SHAPELESS
 
 
 def glyph_of(face: Face, unit: Unit) -> tuple[Face | None, NDArray[np.uint8] | None]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from snapshot.typeset import marks
-from snapshot.typeset.clusters import continuations
+from snapshot.typeset.clusters import continuations, may_join
 from snapshot.typeset.emoji import name_of
 from snapshot.typeset.fold import fold
 from snapshot.typeset.grid import stretches
-from snapshot.typeset.pagetext import Coverage, code_points
-from snapshot.typeset.units import Unit, clusters_of, units_in
+from snapshot.typeset.pagetext import Coverage, census, code_points
+from snapshot.typeset.units import Unit, clusters_of, has_shape, may_be_unit, units_in
 
 __all__ = ["needed"]
 
@@ -30,7 +30,10 @@ def needed(text: str, coverage: Coverage) -> tuple[Unit, ...]:
         text: source text.
         coverage: what is always there.
     """
-    if text.isascii():
+    foreign, _ = census(text)
+    lacking = foreign[coverage.cells[foreign] == 0]
+    shaped = any(has_shape(chr(code)) for code in lacking.tolist())
+    if not shaped and not (may_join(foreign) | may_be_unit(foreign)).any():
         return ()
     found: dict[Unit, None] = {}
     clusters = 0

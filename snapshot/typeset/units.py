@@ -7,6 +7,7 @@ code points a unit is one number above all of Unicode's; in page text as a strin
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -17,11 +18,23 @@ from snapshot.typeset.clusters import continuations
 from snapshot.typeset.joining import Clusters, in_forms
 from snapshot.typeset.splice import Offsets
 
-__all__ = ["FIRST_UNIT", "Unit", "clusters_of", "divided", "may_be_unit", "numbered", "spelled", "units_in"]
+__all__ = [
+    "FIRST_UNIT",
+    "Unit",
+    "clusters_of",
+    "divided",
+    "has_shape",
+    "may_be_unit",
+    "numbered",
+    "spelled",
+    "units_in",
+]
 
 FIRST_UNIT = 0x110000
 """Number of the first unit of an atlas in page text; the next ones follow."""
 
+# Not characters with a shape of their own: controls, surrogates, private use, and what combines.
+_SHAPELESS = {"Cc", "Cf", "Cs", "Co", "Mn", "Mc", "Me", "Zl", "Zp", "Zs"}
 _ARABIC = range(0x600, 0x780)
 _NONE = np.zeros(0, np.int64)
 _NO_CLUSTERS = Clusters(_NONE, _NONE, _NONE)
@@ -42,6 +55,11 @@ class Unit(NamedTuple):
         if len(text) > 2 and text[-2] == "/":
             return cls(text[:-2], int(text[-1]))
         return cls(text)
+
+
+def has_shape(char: str) -> bool:
+    """Whether a character has a shape of its own."""
+    return unicodedata.category(char) not in _SHAPELESS
 
 
 def may_be_unit(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
