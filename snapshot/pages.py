@@ -12,6 +12,7 @@ from functools import cached_property
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -29,6 +30,8 @@ from snapshot.typeset.lines import set_lines
 from snapshot.typeset.needed import needed
 
 __all__ = ["Page", "PageSpan", "Setting", "render"]
+
+_T = TypeVar("_T")
 
 # Characters from which the compiled kernels pay for their loading: that takes 0.3 s in a new process, with
 # numba's cache warm, and each million characters then takes 0.02 to 0.04 s less (the rows "raster" and
@@ -177,17 +180,15 @@ def _in_order(
     """The finished pages in their order, made in threads, a few ahead of the one that is asked for.
 
     A task is `size` pages one after the other, since a quick page takes hardly longer than the change from
-    thread to thread. Threads set pages too, one task at a time: were that left to the thread that asks for
-    pages, there would be one more that wants a processor and the interpreter's lock.
+    thread to thread. Threads set pages too: were that left to the thread that asks for pages, there would be
+    one more that wants a processor and the interpreter's lock.
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    turn = threading.Lock()
+    shared = _Shared(grids, 2 * threads)
 
     def work() -> list[Page]:
-        with turn:
-            items = list(islice(grids, size))
-        return [finish(*item) for item in items]
+        return [finish(*item) for item in islice(shared, size)]
 
     with ThreadPoolExecutor(threads) as pool:
         waiting = deque(pool.submit(work) for _ in range(2 * threads))
@@ -205,6 +206,36 @@ def _in_order(
         finally:
             for future in waiting:
                 future.cancel()
+
+
+class _Shared(Generic[_T]):
+    """An iterator that threads take from at the same time, each item once.
+
+    The thread that finds few items left gets `most` more of them, while the others take what there is: one
+    waits for another only where nothing is left.
+    """
+
+    def __init__(self, items: Iterator[_T], most: int) -> None:
+        self._items, self._most = items, most
+        self._ready: deque[_T] = deque()
+        self._turn = threading.Lock()
+
+    def __iter__(self) -> Iterator[_T]:
+        ready = self._ready
+        while True:
+            if len(ready) <= self._most and self._turn.acquire(blocking=not ready):
+                try:
+                    more = list(islice(self._items, self._most))
+                    ready.extend(more)
+                finally:
+                    self._turn.release()
+                if not more and not ready:
+                    return
+            try:
+                item = ready.popleft()
+            except IndexError:  # another thread was quicker
+                continue
+            yield item
 
 
 def _processors() -> int:

@@ -6,7 +6,10 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import zlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
 
@@ -22,7 +25,7 @@ from snapshot import compiled as compiled_module
 from snapshot.compiled import can_compile
 from snapshot.errors import SnapshotError
 from snapshot.layout import layout_for
-from snapshot.pages import Setting
+from snapshot.pages import Setting, _Shared
 from snapshot.raster.compress import PROFILES, compressor_for
 from snapshot.resources import locate
 from snapshot.source import Source
@@ -110,7 +113,7 @@ def test_streams_and_checksums_are_those_of_zlib(profile):
 _RENDER = """
 import snapshot
 from snapshot.layout import layout_for
-from snapshot.pages import Setting
+from snapshot.pages import Setting, _Shared
 from snapshot.compiled import can_compile
 from snapshot.source import Source
 
@@ -174,3 +177,18 @@ def test_rendering_a_small_text_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@given(st.integers(0, 60), st.integers(1, 5), st.integers(1, 4))
+def test_threads_share_an_iterator_and_each_item_comes_once(count, most, threads):
+    def slow() -> Iterator[int]:
+        for item in range(count):
+            if item % 7 == 3:
+                time.sleep(0.0002)
+            yield item
+
+    shared = _Shared(slow(), most)
+    with ThreadPoolExecutor(threads) as pool:
+        parts = list(pool.map(lambda _: [*shared], range(threads)))
+    assert sorted(item for part in parts for item in part) == list(range(count))
+    assert all(part == sorted(part) for part in parts)
