@@ -25,7 +25,7 @@ README = ROOT / "README.md"
 PICTURE = ROOT / "tests" / "data" / "page.png"
 # Readers that README shows, the first four with their dense layouts; `snapshot layouts` lists all.
 SHOWN = (
-    "claude-high", "claude-standard", "gpt-patch", "gemini-3", "gpt-tile-5", "gpt-tile-4", "gemini-2", "grok",
+    "claude-high", "claude-fable", "claude-standard", "gpt-patch", "gemini-3", "gpt-tile-5", "gpt-tile-4", "gemini-2", "grok",
     "kimi", "glm-5v", "qwen", "mistral", "muse-spark", "llama-4", "deepseek-flash", "nova-2-lite",
 )  # fmt: skip
 # Models that README shows by class of text.

@@ -21,10 +21,11 @@ IDS = {
     "claude-high": [
         "claude-opus-4-8", "anthropic/claude-opus-4.8", "anthropic.claude-opus-4-8", "us.anthropic.claude-opus-4-8",
         "claude-opus-4-8@default", "bedrock/global.anthropic.claude-opus-4-7", "vertex_ai/claude-opus-5@20260801",
-        "claude-opus-5-5", "claude-opus-5[1m]", "Claude-Opus-4.8", "claude-sonnet-5-5", "claude-fable-5-1",
-        "claude-fable-5-1-xhigh", "azure_ai/claude-haiku-5-5", "databricks/databricks-claude-haiku-5-5",
+        "claude-opus-5-5", "claude-opus-5[1m]", "Claude-Opus-4.8", "claude-sonnet-5-5",
+        "azure_ai/claude-haiku-5-5", "databricks/databricks-claude-haiku-5-5",
         "openrouter/anthropic/claude-sonnet-5:batch", " claude-opus-4-8 ", "anthropic/claude-mythos-5.1-fast",
     ],
+    "claude-fable": ["claude-fable-5-1", "claude-fable-5-1-xhigh", "anthropic.claude-fable-5"],
     "claude-standard": [
         "claude-haiku-4-5-20251001", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", "anthropic.claude-opus-4-6-v1",
         "claude-haiku-4-5@20251001", "claude-3-5-sonnet-20241022", "claude-3-5-haiku-latest", "claude-4.6-opus-high",

@@ -27,7 +27,7 @@ __all__ = ["Grid", "pads_before", "set_pages", "stretches", "with_parts"]
 # Characters that are set at a time: bounds memory, and keeps the arrays in the processor's cache.
 _STRETCH = 1 << 16
 # Fewer for the kernel: a call of it costs little, and a stretch that is not plain is set in the slower way.
-_STRETCH_COMPILED = 1 << 14
+_STRETCH_COMPILED = 1 << 15
 _LAST_ASCII = 127
 
 
