@@ -13,9 +13,9 @@ import snapshot
 from snapshot.compaction import Archive, compact
 from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.snapshots import image_parts
-from snapshot.errors import CannotFit, NotOverflow
+from snapshot.errors import CannotFit, NotOverflow, SummarizerRequired
 from snapshot.layout import reader_for
-from snapshot.messages import Image, Message, Text, Usage
+from snapshot.messages import Image, Message, Text, Transcript, Usage
 from snapshot.recovery import recover
 from snapshot.requests import request
 from snapshot.requests.check import check
@@ -39,15 +39,20 @@ def test_the_errors_figures_correct_the_estimate():
         assert check(done.request("anthropic"), "anthropic") == []
 
 
-def test_usage_and_pages_are_no_reason_to_correct_twice():
-    """The figures of the error are those of the request as it was sent, overhead and pages included."""
+def counted_conversation() -> Transcript:
+    """A conversation of which the provider has counted more than is estimated."""
     transcript = long_conversation(200)
-    plain = Estimator(reader_for(MODEL)).messages(transcript.messages)
     messages = list(transcript.messages)
     for at, factor in ((4, 1.0), (len(messages) - 5, 1.3)):
         before = Estimator(reader_for(MODEL)).messages(messages[:at])
         messages[at] = replace(messages[at], usage=Usage(1000 + round(before * factor), 10))
-    counted = replace(transcript, messages=tuple(messages))
+    return replace(transcript, messages=tuple(messages))
+
+
+def test_usage_and_pages_are_no_reason_to_correct_twice():
+    """The figures of the error are those of the request as it was sent, overhead and pages included."""
+    counted = counted_conversation()
+    plain = Estimator(reader_for(MODEL)).messages(counted.messages)
     first = compact(counted, model=MODEL, window=60_000, trigger="manual")
     assert first.archive is not None
     assert first.archive.pages
@@ -60,6 +65,23 @@ def test_usage_and_pages_are_no_reason_to_correct_twice():
         assert done.report.after <= done.report.safe
         if sent is first.transcript:
             assert done.report.before == pytest.approx(again, rel=0.05)
+
+
+@pytest.mark.parametrize("layout", ["claude-high", "claude-high/dense"])
+@pytest.mark.parametrize("share", [0.8, 0.9, 0.95])
+def test_what_is_given_is_safe_to_the_token(layout, share):
+    """A request takes what it was planned with: labels, notes and headings between pages included."""
+    whole = counted_conversation()
+    first = compact(whole, model=MODEL, window=60_000, trigger="manual", layout=layout)
+    for factor in (0.9, 1.0, 1.1):
+        size = round(first.report.after * factor)
+        error = f"prompt is too long: {size} tokens > {round(size * share)} maximum"
+        for sent in (whole, first.transcript):
+            try:
+                done = recover(sent, error, model=MODEL, archive=first.archive, layout=layout)
+            except SummarizerRequired:
+                continue
+            assert done.report.after <= done.report.safe
 
 
 def test_without_figures_the_window_was_exceeded():

@@ -8,7 +8,7 @@ from math import ceil
 
 from snapshot.compaction import ladder
 from snapshot.compaction.archive import Archive
-from snapshot.compaction.assemble import SHORT, Statement, archive_message, statements_of
+from snapshot.compaction.assemble import FACTS_LEAD, SHORT, Statement, archive_message, statements_of
 from snapshot.compaction.factsheet import Factsheet, factsheet
 from snapshot.compaction.job import Job
 from snapshot.compaction.pagination import Pagination, paginate
@@ -130,17 +130,22 @@ def _at(job: Job, layout: Layout, cut: int, goal: int) -> tuple[Snapshot | None,
     room, dropped = _room(limits, (*head, *tail), layout)
     if room <= 0:
         return None, "the provider's limit on images leaves no room for a page"
-    said = sum(job.estimator.text(item.label + item.text) + 8 for item in statements)
-    frame = archive_message(
-        (), (), (), left_out=0, facts="", focus=job.options.focus, detail="", reasoning=job.options.reasoning
-    )
-    fixed = job.cost((frame, *_lighter((*head, *tail), job.head, dropped))) + said
-    facts_budget = int(_FACTS * job.capacity.goal)
+    rest = _lighter((*head, *tail), job.head, dropped)
+
+    def without_pages(left_out: int, said: Sequence[Statement] = statements) -> int:
+        """What all of the request but its pages and its factsheet takes."""
+        focus, reasoning = job.options.focus, job.options.reasoning
+        around = archive_message(
+            (), (), said, left_out=left_out, facts="", focus=focus, detail="", reasoning=reasoning
+        )
+        return job.cost((around, *rest))
+
+    facts_budget = int(_FACTS * job.capacity.goal) + job.estimator.text(FACTS_LEAD)
     pagination = paginate(
         source,
         layout,
         most_pages=room,
-        most_tokens=max(0, job.capacity.safe - fixed - facts_budget),
+        most_tokens=max(0, job.capacity.safe - without_pages(len(source.text)) - facts_budget),
         leave_out=job.options.summarize is None,
         former=_pages_to_keep(job.former, layout),
     )
@@ -148,11 +153,11 @@ def _at(job: Job, layout: Layout, cut: int, goal: int) -> tuple[Snapshot | None,
     archive = replace(archive, pages=spans, tiers=pagination.tiers)
     if not spans:
         return None, "there is no room for a page"
-    after = fixed + pagination.tokens
+    after = without_pages(pagination.left_out) + pagination.tokens
     before = job.cost(job.messages)
     if after >= before:
-        text = before - job.cost((*head, *tail))
-        return None, f"not worth it: {after - fixed + said:,} tokens as pages, {text:,} as text"
+        pages, text = after - without_pages(0, ()), before - job.cost((*head, *tail))
+        return None, f"not worth it: {pages:,} tokens as pages, {text:,} as text"
     break_even = _break_even(job, before, after)
     cache = job.options.cache
     if (
@@ -176,7 +181,7 @@ def _with_facts(job: Job, snapshot: Snapshot) -> Snapshot:
         reader=job.reader,
         keep=[value for _, value in resources_of(archive.messages, job.options.keep_fields)],
     )
-    after = snapshot.after + job.estimator.text(facts.text)
+    after = snapshot.after + (job.estimator.text(FACTS_LEAD + facts.text) if facts.text else 0)
     if after >= job.cost(job.messages):
         return snapshot
     return replace(snapshot, facts=facts, after=after)
