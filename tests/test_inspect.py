@@ -64,13 +64,16 @@ def test_tools_images_and_rungs():
     assert found.turns == 32
 
 
-def test_the_table_is_for_people():
-    for path in [EXAMPLE, *sorted(HERE.glob("cases/0[0123][2458]*/input.*"))]:
+def test_the_table_is_for_people(monkeypatch):
+    monkeypatch.chdir(HERE)  # a long path breaks a line
+    for path in (
+        path.relative_to(HERE) for path in [EXAMPLE, *sorted(HERE.glob("cases/0[0123][2458]*/input.*"))]
+    ):
         result = run("inspect", path)
         lines = result.stdout.splitlines()
         assert lines[0].startswith("file           ")
         assert lines[1].startswith("format         ")
-        assert all(len(line) <= 96 or str(path) in line for line in lines), max(lines, key=len)
+        assert all(len(line) <= 96 for line in lines), max(lines, key=len)
         assert all(line.isprintable() for line in lines)
         oddities = load(path, salvage=True).oddities
         assert ("oddities       none" in lines) == (not oddities)
