@@ -34,8 +34,9 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 HERE = Path(__file__).parent
 LAYOUTS = (
-    "claude-high", "claude-high/dense", "claude-standard", "claude-standard/dense",
-    "gemini-3", "gemini-3/dense", "gpt-patch", "gpt-patch/dense", "claude-standard/lines", "gemini-3/lines",
+    "claude-high", "claude-high/dense", "claude-fable", "claude-fable/dense", "claude-standard",
+    "claude-standard/dense", "gemini-3", "gemini-3/dense", "gpt-patch", "gpt-patch/dense",
+    "claude-standard/lines", "gemini-3/lines",
 )  # fmt: skip
 REAL = ("httpx.atif.json", "kombu.claude-stream.jsonl", "ytt.claude-stream.jsonl")
 

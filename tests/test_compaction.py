@@ -13,14 +13,14 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import snapshot
-from snapshot.compaction import Archive, CacheEconomics, Compaction, boundaries, compact, ladder
-from snapshot.compaction.archive import CLOSING, OPENING
-from snapshot.compaction.estimate import Estimator, occupancy
+from snapshot.compaction import CacheEconomics, Compaction, boundaries, compact, ladder
+from snapshot.compaction.archive import OPENING
+from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.snapshots import image_parts
 from snapshot.errors import ArchiveError, CannotFit, SnapshotError, SummarizerRequired
 from snapshot.layout import layout_for, reader_for
 from snapshot.legibility.readback import PageReader
-from snapshot.messages import Image, Message, Text, ToolCall, ToolResult, Transcript, Usage
+from snapshot.messages import Image, Message, Text, ToolCall, ToolResult, Transcript
 from snapshot.pages import Setting
 from snapshot.requests import APIS, request
 from snapshot.requests.check import check
@@ -407,110 +407,6 @@ def test_preflight_counts_the_draft():
     with pytest.raises(CannotFit) as caught:
         compact(transcript, model=VISION, window=3000, trigger="preflight", draft=draft, digest=True)
     assert caught.value.smallest > caught.value.limit
-
-
-# --- archive
-
-
-@settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
-@given(conversations())
-def test_an_archive_survives_storing(conversation):
-    compaction = shrink(conversation)
-    assume(compaction is not None and compaction.archive is not None)
-    assert compaction is not None
-    assert compaction.archive is not None
-    stored = Archive.from_json(compaction.archive.to_json())
-    assert stored == compaction.archive
-    assert stored.id == compaction.archive.id
-
-
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"schema": "snapshot-pages/archive/99"}', "flip"])
-def test_a_damaged_archive_is_one_line(damage):
-    compaction = compact(long_conversation(60), model=VISION, window=12_000, trigger="manual")
-    assert compaction.archive is not None
-    text = compaction.archive.to_json()
-    with pytest.raises(ArchiveError) as caught:
-        Archive.from_json(text.replace("line 1 of", "line 2 of") if damage == "flip" else damage)
-    assert "\n" not in str(caught.value)
-
-
-def test_an_archive_answers():
-    compaction = compact(
-        long_conversation(200), model=VISION, window=30_000, max_output=4_000, trigger="manual"
-    )
-    archive = compaction.archive
-    assert archive is not None
-    assert archive.page(1) == archive.text(*archive.pages[0])
-    assert archive.message(1).startswith("⁋")
-    (found, *_) = archive.search("VALUE_9 =")
-    assert archive.source.text[found.start : found.stop].lower() == "value_9 ="
-    assert found.page == archive.page_at(found.start) > 0
-    assert archive.answer({"page": 1}) == archive.page(1)
-    assert archive.answer({"page": 99}).startswith("the archive has pages 1 to")
-    assert archive.answer({"search": "no such words"}) == "not found"
-    for api in APIS:
-        assert "read_archive" in json.dumps(archive.tool(api))
-
-
-@given(conversations(most=20), st.sampled_from(APIS))
-@settings(max_examples=30, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
-def test_a_compacted_list_of_an_api_goes_on(conversation, api):
-    """A harness that keeps the compacted request as its history can give it back, with the archive."""
-    first = shrink(conversation, model=MODELS[api])
-    assume(first is not None and first.archive is not None and bool(first.archive.pages))
-    assert first is not None
-    assert first.archive is not None
-    from snapshot.transcripts import from_messages
-
-    back = from_messages(first.request(api))
-    restored = first.archive.restore(back)
-    assert [text for text in texts(restored.messages) if OPENING in text or CLOSING in text] == []
-    assert len(restored.messages) >= len(first.archive.messages)
-
-
-# --- capacity and occupancy
-
-
-def test_occupancy_goes_by_what_was_reported():
-    transcript = long_conversation(10)
-    messages = list(transcript.messages)
-    estimated = Estimator(reader_for(VISION)).messages(messages[:20])
-    messages[20] = replace(messages[20], usage=Usage(round(estimated * 1.3), 10))
-    filled = occupancy(messages, reader_for(VISION), overhead=0)
-    assert filled.tokens > estimated * 1.3
-    assert 1.2 < filled.estimator.scale < 1.4
-    assert "reported" in filled.basis
-    messages[20] = replace(messages[20], usage=Usage(10, 10))
-    assert "so not of it" in occupancy(messages, reader_for(VISION), overhead=0).basis
-    assert "no usage" in occupancy(transcript.messages, reader_for(VISION)).basis
-
-
-def test_signatures_cost_nothing():
-    """Case 013."""
-    raw = json.loads((case("013") / "input.json").read_text(encoding="utf-8"))
-    stripped = json.loads(json.dumps(raw))
-    for message in stripped:
-        if isinstance(message["content"], list):
-            for block in message["content"]:
-                if "signature" in block:
-                    block["signature"] = "c2ln"
-    one, other = (compact(item, model=VISION, window=100_000) for item in (raw, stripped))
-    assert one.report.before == other.report.before
-
-
-def test_signed_reasoning_goes_back_as_it_came():
-    """Case 013: the blocks of the open tool loop, key for key; none of it on pages."""
-    raw = json.loads((case("013") / "input.json").read_text(encoding="utf-8"))
-    compaction = compact(raw, model=VISION, window=2000, trigger="manual", tail=0.5)
-    sent = compaction.request("anthropic")["messages"]
-    for number in (7, 9):
-        assert raw[number]["content"] in [message["content"] for message in sent]
-    if compaction.archive is not None:
-        for message in raw:
-            for block in message["content"] if isinstance(message["content"], list) else ():
-                for secret in (block.get("signature", ""), block.get("data", "")):
-                    for at in range(0, max(0, len(secret) - 8), 8):
-                        assert secret[at : at + 8] not in compaction.archive.source.text
 
 
 # --- real conversations

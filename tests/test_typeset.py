@@ -215,6 +215,17 @@ def test_the_kernel_sets_what_numpy_sets(text, size, columns):
     assert [grid.cells.tolist() for grid in quick] == [grid.cells.tolist() for grid in plain]
 
 
+@pytest.mark.parametrize("columns", [15, 23, 196])
+@pytest.mark.parametrize("char", ["\U0010fffd", "\U000f0000", "漢"])
+def test_the_kernel_has_room_for_the_widest_characters(char, columns):
+    """Each may be as wide as any, with filling before it in every row."""
+    source = Source(char * 4000)
+    atlas = Setting(layout_for("claude-opus-4-8")).atlas(source)
+    plain, quick = (list(set_pages(source, atlas, columns, 40, compiled=way)) for way in (False, True))
+    assert [grid.stop for grid in quick] == [grid.stop for grid in plain]
+    assert all((one.cells == other.cells).all() for one, other in zip(quick, plain, strict=True))
+
+
 def test_the_kernel_is_at_work():
     """Plain text goes through it; clusters and controls do not."""
     atlas = Setting(layout_for("claude-opus-4-8")).atlas(Source("x"))

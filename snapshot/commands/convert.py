@@ -103,9 +103,9 @@ def _packed(data: bytes, output: Path) -> bytes:
     if output.suffix == ".gz":
         return gzip.compress(data, mtime=0)
     if output.suffix == ".zst":
-        from snapshot.transcripts._unpack import _zstd
+        from snapshot.transcripts._unpack import zstd_module
 
-        zstd = _zstd()
+        zstd = zstd_module()
         if zstd is None:
             raise SnapshotError(
                 f"{output}: this Python cannot write .zst: pip install 'snapshot-pages[zstd]', or name a .gz"

@@ -156,7 +156,9 @@ def _taken(
     source: str | os.PathLike[str] | bytes, name: str | None, *, as_sent: bool = False, salvage: bool
 ) -> Source:
     if name is not None and name not in FORMATS:
-        raise TranscriptError(_unknown(name), path=None if isinstance(source, bytes) else os.fspath(source))
+        raise TranscriptError(
+            unknown_format(name), path=None if isinstance(source, bytes) else os.fspath(source)
+        )
     taken = Source.open(source, as_sent=as_sent, salvage=salvage)
     if taken.is_blank():
         what = taken.odd[0][2] if taken.odd else "it is empty: not a single character in it but blanks"
@@ -183,7 +185,7 @@ def from_messages(
         TranscriptError: no known format, an unknown `format`, or a value that is no plain data.
     """
     if format is not None and format not in FORMATS:
-        raise TranscriptError(_unknown(format))
+        raise TranscriptError(unknown_format(format))
     try:
         taken = Source.holding(_copied(value))
         reader = _reader_of(taken, format or ("anthropic" if value == [] else None))
@@ -227,7 +229,7 @@ def _reader_of(source: Source, name: str | None) -> _Reader:
     return _reader(best)
 
 
-def _unknown(name: str) -> str:
+def unknown_format(name: str) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(name.lower().replace("_", "-"), FORMATS, n=1)

@@ -57,11 +57,11 @@ def dump(
     Raises:
         SnapshotError: an unknown format, or one that has no writer.
     """
-    from snapshot.transcripts import FORMATS, _unknown
+    from snapshot.transcripts import FORMATS, unknown_format
     from snapshot.transcripts.writers._fit import Writer, written
 
     if format not in FORMATS:
-        raise SnapshotError(_unknown(format))
+        raise SnapshotError(unknown_format(format))
     name = f"snapshot.transcripts.writers.{format.replace('-', '_')}"
     if importlib.util.find_spec(name) is None:
         raise SnapshotError(f"the format {format!r} can be read and not written; choose another one")

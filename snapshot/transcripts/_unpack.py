@@ -67,7 +67,7 @@ def unpacked(
     if start.startswith(_GZIP):
         packed = _Packed(stream, gzip.GzipFile(fileobj=stream), "gzip", (zlib.error,))
     elif start.startswith(_ZSTD):
-        zstd = _zstd()
+        zstd = zstd_module()
         if zstd is None:
             raise error(
                 "packed by Zstandard, which this Python cannot read: "
@@ -91,7 +91,7 @@ class _Packed:
     faults: tuple[type[Exception], ...]
 
 
-def _zstd() -> Any:
+def zstd_module() -> Any:
     """The module that the standard library has from Python 3.14 on, or its backport, or None."""
     try:
         return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")

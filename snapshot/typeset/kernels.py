@@ -18,7 +18,7 @@ def set_plain(codes, kinds, glyphs, genuine, signs, column, columns, cells, star
     one behind the last that is never reached. `signs` is int32, the glyphs of what is printed in place of
     characters, in the order of `snapshot.typeset.plain`. The first cell stands in `column` of `columns`.
 
-    Writes glyph numbers into `cells` (int32, eight times the codes and a row at least), and into `starts`
+    Writes glyph numbers into `cells` (int32, fifteen times the codes and a row at least), and into `starts`
     (int64, by row that begins here) the offset of the character at the row's first cell.
     """
     newline, tab, opening, closing, pad = signs[0], signs[1], signs[2], signs[3], signs[4]

@@ -26,7 +26,7 @@ _C1 = slice(0x80, 0xA0)  # controls, which are folded
 # Kinds of code points, for the kernel. Marks are content, which is escaped, or the source's own.
 _COMPLEX, _SINGLE, _BLANK, _WIDE, _UNCOVERED, _MARK = range(6)
 _SIGNS = marks.NEWLINE + marks.TAB + marks.OPEN + marks.CLOSE + marks.PAD + marks.DIGITS + "0123456789ABCDEF"
-_WIDEST = 8  # cells that a character may take
+_MOST = 15  # cells that a character may take: eight, and filling of seven before them
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class PlainSetter:
 
         low, high = np.searchsorted(self._marks_at, (begin, end))
         genuine = np.append(self._marks_at[low:high] - begin, end)
-        most = _WIDEST * (end - begin) + self._columns
+        most = _MOST * (end - begin) + self._columns
         if self._cells.size < most:
             self._cells = np.empty(most, np.int32)
         starts = np.empty(most // self._columns + 2, np.int64)

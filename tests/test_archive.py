@@ -1,0 +1,72 @@
+"""Archives: stored, damaged, searched, and gone on from."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from snapshot.compaction import Archive, compact
+from snapshot.compaction.archive import CLOSING, OPENING
+from snapshot.errors import ArchiveError
+from snapshot.requests import APIS
+from tests.conversations import conversations, long_conversation
+from tests.test_compaction import MODELS, VISION, shrink, texts
+
+
+@settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@given(conversations())
+def test_an_archive_survives_storing(conversation):
+    compaction = shrink(conversation)
+    assume(compaction is not None and compaction.archive is not None)
+    assert compaction is not None
+    assert compaction.archive is not None
+    stored = Archive.from_json(compaction.archive.to_json())
+    assert stored == compaction.archive
+    assert stored.id == compaction.archive.id
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"schema": "snapshot-pages/archive/99"}', "flip"])
+def test_a_damaged_archive_is_one_line(damage):
+    compaction = compact(long_conversation(60), model=VISION, window=12_000, trigger="manual")
+    assert compaction.archive is not None
+    text = compaction.archive.to_json()
+    with pytest.raises(ArchiveError) as caught:
+        Archive.from_json(text.replace("line 1 of", "line 2 of") if damage == "flip" else damage)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_archive_answers():
+    compaction = compact(
+        long_conversation(200), model=VISION, window=30_000, max_output=4_000, trigger="manual"
+    )
+    archive = compaction.archive
+    assert archive is not None
+    assert archive.page(1) == archive.text(*archive.pages[0])
+    assert archive.message(1).startswith("⁋")
+    (found, *_) = archive.search("VALUE_9 =")
+    assert archive.source.text[found.start : found.stop].lower() == "value_9 ="
+    assert found.page == archive.page_at(found.start) > 0
+    assert archive.answer({"page": 1}) == archive.page(1)
+    assert archive.answer({"page": 99}).startswith("the archive has pages 1 to")
+    assert archive.answer({"search": "no such words"}) == "not found"
+    for api in APIS:
+        assert "read_archive" in json.dumps(archive.tool(api))
+
+
+@given(conversations(most=20), st.sampled_from(APIS))
+@settings(max_examples=30, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+def test_a_compacted_list_of_an_api_goes_on(conversation, api):
+    """A harness that keeps the compacted request as its history can give it back, with the archive."""
+    first = shrink(conversation, model=MODELS[api])
+    assume(first is not None and first.archive is not None and bool(first.archive.pages))
+    assert first is not None
+    assert first.archive is not None
+    from snapshot.transcripts import from_messages
+
+    back = from_messages(first.request(api))
+    restored = first.archive.restore(back)
+    assert [text for text in texts(restored.messages) if OPENING in text or CLOSING in text] == []
+    assert len(restored.messages) >= len(first.archive.messages)
