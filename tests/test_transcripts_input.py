@@ -113,7 +113,7 @@ def test_an_honest_ratio_is_no_bomb(monkeypatch):
 
 
 def test_without_a_zstandard_module_the_error_says_how_to_get_one(monkeypatch):
-    monkeypatch.setattr(_unpack, "_zstd", lambda: None)
+    monkeypatch.setattr(_unpack, "zstd_module", lambda: None)
     with pytest.raises(TranscriptError, match=r"pip install 'snapshot-pages\[zstd\]'"):
         load(zstd.compress(b"words"))
 
