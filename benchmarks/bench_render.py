@@ -16,11 +16,11 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 import snapshot
-from snapshot.layout import layout_for
-from snapshot.legibility.readback import PageReader
-from snapshot.pages import Setting
+from snapshot.pages.layout import layout_for
+from snapshot.pages.readback import PageReader
+from snapshot.pages.render import Typesetter
 from snapshot.raster.face import load_face
-from snapshot.source import Source, source_of
+from snapshot.source.source import Source, source_of
 from snapshot.typeset.fold import fold
 from snapshot.typeset.grid import set_pages
 from snapshot.typeset.pagetext import encode
@@ -44,8 +44,8 @@ def text(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def setting() -> Setting:
-    return Setting(layout_for(MODEL))
+def setting() -> Typesetter:
+    return Typesetter(layout_for(MODEL))
 
 
 def rate(benchmark: BenchmarkFixture, characters: int) -> None:

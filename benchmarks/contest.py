@@ -31,9 +31,9 @@ from typing import Any
 
 from benchmarks.faces import Candidate, candidates, named
 from benchmarks.measure import machine
+from benchmarks.observer import observe
 from benchmarks.reading import COLUMNS, rows
 from snapshot.errors import SnapshotError
-from snapshot.legibility.observer import observe
 from snapshot.legibility.ocr import (
     FACTORS,
     Recogniser,

@@ -17,10 +17,10 @@ from typing import Any
 
 import snapshot
 from snapshot.commands.cost import described
-from snapshot.costplot import cost_plot
-from snapshot.costs import costs_of, example_models
-from snapshot.plot import Canvas
-from snapshot.text_classes import classes_of
+from snapshot.costs.canvas import Canvas
+from snapshot.costs.content_kinds import classes_of
+from snapshot.costs.costs import costs_of, example_models
+from snapshot.costs.plot import cost_plot
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results" / "cost.json"

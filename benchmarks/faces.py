@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.lab_glyphs import GlyphSet, atlas_glyphs, drawn_glyphs, font_glyphs
+from snapshot._resources import locate
 from snapshot.errors import SnapshotError
-from snapshot.legibility.glyphs import GlyphSet, atlas_glyphs, drawn_glyphs, font_glyphs
-from snapshot.resources import locate
 
 __all__ = ["Candidate", "candidates", "named", "shape_name"]
 

@@ -11,11 +11,12 @@ import sys
 from dataclasses import replace
 
 import snapshot
-from snapshot.layout import layout_for, readers
-from snapshot.pages import Setting
-from snapshot.solver import line_columns
-from snapshot.source import Source
-from snapshot.text_classes import classes_of
+from benchmarks.page_size import line_columns
+from snapshot.costs.content_kinds import classes_of
+from snapshot.models.catalog import profiles
+from snapshot.pages.layout import layout_for
+from snapshot.pages.render import Typesetter
+from snapshot.source.source import Source
 
 _PAGES = 12
 """Full pages that a class is repeated to fill."""
@@ -27,11 +28,11 @@ def main() -> None:
         sys.exit("name the conversations to measure")
     texts = classes_of(snapshot.load(session) for session in sessions)
     print(f"{'layout':<24}{'columns':>8}{'cells':>7}" + "".join(f"{name:>9}" for name in texts))
-    for reader in (reader for reader in readers() if "lines" in reader.layouts):
+    for reader in (reader for reader in profiles() if "lines" in reader.layouts):
         lines = layout_for(name=f"{reader.name}/lines")
         for count in range(line_columns(lines.columns) + 2):
             layout = replace(lines, text_columns=count)
-            found = [_per_token(Setting(layout), text) for text in texts.values()]
+            found = [_per_token(Typesetter(layout), text) for text in texts.values()]
             chosen = " *" if count == lines.text_columns else ""
             width = layout.capacity // layout.rows // max(1, count)
             print(
@@ -41,7 +42,7 @@ def main() -> None:
             )
 
 
-def _per_token(setting: Setting, text: str) -> float:
+def _per_token(setting: Typesetter, text: str) -> float:
     layout = setting.layout
     source = Source(text * (_PAGES * layout.capacity // len(text) + 1))
     grids = list(setting.grids(source, setting.atlas(source)))[:-1]

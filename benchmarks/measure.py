@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 import snapshot
-from snapshot.layout import layout_for
-from snapshot.pages import Setting
+from snapshot.pages.layout import layout_for
+from snapshot.pages.render import Typesetter
 from snapshot.raster.atlas import Atlas
-from snapshot.source import Source, source_of
+from snapshot.source.source import Source, source_of
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "tests" / "data" / "example.claude-stream.jsonl"
@@ -99,7 +99,7 @@ def mixed_of(chars: int) -> str:
     return (text * (chars // len(text) + 1))[:chars]
 
 
-class Variant(Setting):
+class Variant(Typesetter):
     """The layout of Claude's upper tier with another cell width or bit depth than its own.
 
     One bit is the four-level atlas cut at half ink: the same work as for a face of two levels.

@@ -6,7 +6,7 @@ import random
 import uuid
 from pathlib import Path
 
-from snapshot.legibility.glyphs import ASCII
+from snapshot.legibility.resized import ASCII
 
 __all__ = ["COLUMNS", "rows"]
 

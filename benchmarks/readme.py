@@ -15,9 +15,10 @@ from typing import Any
 
 import snapshot
 from benchmarks.cost import kept
-from snapshot.layout import layout_for, readers
-from snapshot.source import source_of
-from snapshot.tokens import text_tokens
+from snapshot.models.catalog import profiles
+from snapshot.models.tokens import text_tokens
+from snapshot.pages.layout import layout_for
+from snapshot.source.source import source_of
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "tests" / "data" / "example.claude-stream.jsonl"
@@ -42,7 +43,7 @@ def table() -> str:
         "| layout | page | cell | characters a page | tokens a page | characters per token | as text |",
         "|---|---|---|---|---|---|---|",
     ]
-    for reader in (reader for name in SHOWN for reader in readers() if reader.name == name):
+    for reader in (reader for name in SHOWN for reader in profiles() if reader.name == name):
         for name in reader.layouts if reader.name in SHOWN[:5] else ("default",):
             layout = layout_for(name=f"{reader.name}/{name}")
             pages = [page for page in snapshot.render(text, layout=layout) if page.stop < len(text)]

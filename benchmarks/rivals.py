@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from benchmarks.measure import Variant
-from snapshot.source import Source
+from snapshot.source.source import Source
 
 __all__ = ["careful_pillow", "naive_pillow"]
 

@@ -10,9 +10,10 @@ import re
 import sys
 from dataclasses import dataclass
 
+from benchmarks.page_size import Answer, bounds_of, explain, solve
+from snapshot.models.catalog import layout_files, profiles
+from snapshot.models.profile import ModelProfile, Peer
 from snapshot.raster.face import cell_of
-from snapshot.readers import Peer, Reader, layout_files, readers
-from snapshot.solver import Answer, bounds_of, explain, solve
 
 _NUMBERS = r'{ face = "%s", width = \d+, height = \d+'
 
@@ -21,7 +22,7 @@ _NUMBERS = r'{ face = "%s", width = \d+, height = \d+'
 class Row:
     """One reader and cell: the solver's answer, and what the best other shape reaches."""
 
-    reader: Reader
+    reader: ModelProfile
     layout: str
     cell: tuple[int, int]
     answer: Answer
@@ -30,7 +31,7 @@ class Row:
     resized: bool
 
 
-def answer_for(reader: Reader, face: str) -> Answer:
+def answer_for(reader: ModelProfile, face: str) -> Answer:
     assert reader.billing is not None
     answer = solve(reader.billing, cell_of(face), bounds_of(reader.limits, reader.bounds))
     assert answer is not None, f"{reader.name}: no page fits"
@@ -40,7 +41,7 @@ def answer_for(reader: Reader, face: str) -> Answer:
 def compare() -> list[Row]:
     """A row for each layout of each reader."""
     rows = []
-    for reader in readers():
+    for reader in profiles():
         for name, shape in reader.layouts.items():
             if shape.text_columns:
                 continue  # the page of the default layout; see benchmarks.lines
@@ -71,7 +72,7 @@ def write() -> None:
         for at, entry in enumerate(entries):
             found = re.search(r'^name = "(.*)"$', entry, re.MULTILINE)
             assert found, path
-            reader = next(reader for reader in readers() if reader.name == found[1])
+            reader = next(reader for reader in profiles() if reader.name == found[1])
             for shape in reader.layouts.values():
                 answer = answer_for(reader, shape.face)
                 new = f'{{ face = "{shape.face}", width = {answer.width}, height = {answer.height}'

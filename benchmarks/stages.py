@@ -10,10 +10,10 @@ import numpy as np
 import snapshot
 from benchmarks.measure import Row, Variant, ascii_of, least, mixed_of, text_of, transcripts
 from benchmarks.rivals import careful_pillow, naive_pillow
-from snapshot.legibility.readback import PageReader
+from snapshot.pages.readback import PageReader
 from snapshot.raster.blit import Blitter
 from snapshot.raster.compress import PROFILES, compressor_for
-from snapshot.source import Source, source_of
+from snapshot.source.source import Source, source_of
 from snapshot.typeset.grid import Grid, set_pages
 
 __all__ = ["reading", "rivals", "sizes", "text_stages", "wholes"]

@@ -18,11 +18,13 @@ from typing import Any
 
 from benchmarks.contest import kept
 from benchmarks.faces import shape_name
-from snapshot.evidence import Expected, expected
-from snapshot.layout import Layout, layout_for, model_key, readers
+from snapshot.costs.canvas import Canvas
 from snapshot.legibility.verify import FLOOR
-from snapshot.plot import Canvas
-from snapshot.readers import Peer, Reader
+from snapshot.models.catalog import profiles
+from snapshot.models.ids import model_key
+from snapshot.models.profile import ModelProfile, Peer
+from snapshot.models.trials import Expected, expected
+from snapshot.pages.layout import Layout, layout_for
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENT = ROOT / "docs" / "legibility.md"
@@ -83,7 +85,7 @@ def trades(results: dict[str, Any], layout: str = "default") -> Iterator[Trade]:
     """A row for each reader with that layout, if its face was in the contest and there is a comparison."""
     found = shapes(results)
     own = sorted(shapes(results, "own").values(), key=lambda shape: (shape.area, shape.error))
-    for reader in readers():
+    for reader in profiles():
         if layout not in reader.layouts or reader.layouts[layout].face not in found:
             continue
         page = layout_for(name=reader.name if layout == "default" else f"{reader.name}/{layout}")
@@ -116,7 +118,7 @@ def _name_of(peer: Peer) -> str:
     return shape_name(peer.glyphs, peer.cell) if peer.cell else ""
 
 
-def _density(reader: Reader, peer: Peer) -> float:
+def _density(reader: ModelProfile, peer: Peer) -> float:
     """Cells per token of a peer's page, were it not resized."""
     assert peer.cell is not None
     assert reader.billing is not None
@@ -263,7 +265,9 @@ def contest_picture() -> Canvas:
 
 def trials_picture() -> Canvas:
     """Recall in published trials against pixels per character, a line for each reader."""
-    shown = [reader for reader in readers() if len({t.area for t in reader.trials if t.what != "hashes"}) > 1]
+    shown = [
+        reader for reader in profiles() if len({t.area for t in reader.trials if t.what != "hashes"}) > 1
+    ]
     left, top, wide, high = 66, 54, 640, 340
     canvas = Canvas(left + wide + 330, top + high + 60)
     canvas.word(24, 26, "Recall in published trials against pixels per character", size=17, bold=True)

@@ -16,6 +16,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from snapshot._lazy import lazy_names
+from snapshot._version import __version__ as __version__
+
 if TYPE_CHECKING:
     from snapshot.compaction import Archive, CacheEconomics, Compaction, Options, compact
     from snapshot.errors import (
@@ -30,15 +33,13 @@ if TYPE_CHECKING:
         SummarizerRequired,
         TranscriptError,
     )
-    from snapshot.layout import Layout, layout_for
     from snapshot.messages import Transcript
-    from snapshot.pages import Page, render
+    from snapshot.pages.layout import Layout, layout_for
+    from snapshot.pages.render import Page, render
     from snapshot.recovery import recover
     from snapshot.requests import request
-    from snapshot.source import Source, source_of
+    from snapshot.source.source import Source, source_of
     from snapshot.transcripts import dump, from_messages, load
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "Archive": "compaction",
@@ -47,27 +48,27 @@ _HOMES = {
     "CannotFit": "errors",
     "Compaction": "compaction",
     "FontError": "errors",
-    "Layout": "layout",
+    "Layout": "pages.layout",
     "LayoutError": "errors",
     "NotOverflow": "errors",
     "Options": "compaction",
     "OutputError": "errors",
-    "Page": "pages",
+    "Page": "pages.render",
     "PageError": "errors",
     "SnapshotError": "errors",
-    "Source": "source",
+    "Source": "source.source",
     "SummarizerRequired": "errors",
     "Transcript": "messages",
     "TranscriptError": "errors",
     "compact": "compaction",
     "dump": "transcripts",
     "from_messages": "transcripts",
-    "layout_for": "layout",
+    "layout_for": "pages.layout",
     "load": "transcripts",
     "recover": "recovery",
-    "render": "pages",
+    "render": "pages.render",
     "request": "requests",
-    "source_of": "source",
+    "source_of": "source.source",
 }
 
 __all__ = [
@@ -101,15 +102,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 
-from snapshot.resources import locate
+from snapshot._resources import locate
 
 
 def main() -> int:

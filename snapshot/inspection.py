@@ -11,16 +11,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from snapshot.compaction import compact
-from snapshot.compaction.boundaries import is_turn
-from snapshot.compaction.estimate import Estimator, image_size, occupancy
+from snapshot.compaction.estimate import Estimator, context_usage, image_size
 from snapshot.compaction.options import RUNGS, Options
 from snapshot.errors import CannotFit, SnapshotError
-from snapshot.layout import reader_for
 from snapshot.messages import (
+    Diagnostic,
     File,
     Image,
     Message,
-    Oddity,
     Opaque,
     Part,
     Reasoning,
@@ -29,6 +27,7 @@ from snapshot.messages import (
     ToolResult,
     Transcript,
 )
+from snapshot.models.ids import profile_for
 
 __all__ = ["Freed", "Images", "Inspection", "Share", "Tool", "inspect"]
 
@@ -85,7 +84,7 @@ class Inspection:
         tools: by what they were asked and brought, the most first.
         rungs: what each rung would free if the request had to come down to half.
         aside: rows beside the conversation, by type.
-        oddities: what the reader found wrong.
+        diagnostics: what the reader found wrong.
     """
 
     model: str
@@ -100,8 +99,8 @@ class Inspection:
     tools: tuple[Tool, ...]
     images: Images
     rungs: tuple[Freed, ...]
-    aside: dict[str, int]
-    oddities: tuple[Oddity, ...]
+    extra_rows: dict[str, int]
+    diagnostics: tuple[Diagnostic, ...]
 
     def as_json(self) -> dict[str, Any]:
         """The whole as a JSON object."""
@@ -124,15 +123,15 @@ def inspect(transcript: Transcript, *, model: str) -> Inspection:
     Raises:
         LayoutError: nothing is known of the model.
     """
-    reader = reader_for(model)
+    reader = profile_for(model)
     estimator = Estimator(reader)
     messages = transcript.messages
-    filled = occupancy(messages, reader)
+    filled = context_usage(messages, reader)
     return Inspection(
         model=model,
         said_by=transcript.model,
         messages=len(messages),
-        turns=sum(map(is_turn, messages)),
+        turns=sum(message.starts_turn for message in messages),
         roles=dict(Counter(message.role for message in messages)),
         tokens=estimator.messages(messages),
         shares=_shares(messages, estimator),
@@ -141,8 +140,8 @@ def inspect(transcript: Transcript, *, model: str) -> Inspection:
         tools=_tools(messages, estimator),
         images=_images(messages),
         rungs=_rungs(transcript, model),
-        aside=dict(Counter(row.kind for row in transcript.aside)),
-        oddities=transcript.oddities,
+        extra_rows=dict(Counter(row.kind for row in transcript.extra_rows)),
+        diagnostics=transcript.diagnostics,
     )
 
 

@@ -1,7 +1,7 @@
 """The provider-neutral conversation: what every reader produces and every later stage takes.
 
 Only values, no behaviour: a `Transcript` is a tuple of messages, a message a tuple of parts. Readers
-(`snapshot.transcripts`) make them, `snapshot.source` prints them; neither knows of the other.
+(`snapshot.transcripts`) make them, `snapshot.source.source` prints them; neither knows of the other.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 __all__ = [
+    "Diagnostic",
     "File",
     "Image",
     "Message",
-    "Oddity",
     "Opaque",
     "Part",
     "Reasoning",
@@ -130,9 +130,14 @@ class Message:
     usage: Usage | None = None
     raw: tuple[dict[str, Any], ...] = field(default=(), repr=False, compare=False)
 
+    @property
+    def starts_turn(self) -> bool:
+        """Whether a real user speaks here."""
+        return self.role == "user"
+
 
 @dataclass(frozen=True, slots=True)
-class Oddity:
+class Diagnostic:
     """Something in the input that is not as it should be, and what was made of it.
 
     `kind` is a short stable word ("torn-line", "unknown-part", "orphan-result", …); `where` says
@@ -152,13 +157,13 @@ class Transcript:
         messages: in order of time.
         format: name of the reader that took it in ("claude-stream", "openai-chat", "text", …).
         model: id of the model that spoke last, "" if the source does not say.
-        oddities: what the reader found wrong, nothing of it silent.
-        aside: what the file holds beside the conversation, each row whole with its type: titles, queued
+        diagnostics: what the reader found wrong, nothing of it silent.
+        extra_rows: what the file holds beside the conversation, each row whole with its type: titles, queued
             words, attachments, events of a kind that the reader does not know. It is neither sent nor drawn.
     """
 
     messages: tuple[Message, ...]
     format: str
     model: str = ""
-    oddities: tuple[Oddity, ...] = ()
-    aside: tuple[Opaque, ...] = field(default=(), repr=False)
+    diagnostics: tuple[Diagnostic, ...] = ()
+    extra_rows: tuple[Opaque, ...] = field(default=(), repr=False)

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from snapshot._resources import locate
 from snapshot._said import Said, exceptions_of, listen
-from snapshot.resources import locate
 
 __all__ = ["Verdict", "recognise"]
 

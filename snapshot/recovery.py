@@ -11,14 +11,15 @@ from typing import Any
 
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.boundaries import repair
-from snapshot.compaction.conductor import Compaction, compact, transcript_of
-from snapshot.compaction.estimate import occupancy
+from snapshot.compaction.compact import Compaction, compact, transcript_of
+from snapshot.compaction.estimate import context_usage
 from snapshot.compaction.options import Options
-from snapshot.compaction.snapshots import body_bytes, image_parts
+from snapshot.compaction.page_rung import body_bytes, image_parts
 from snapshot.errors import NotOverflow
-from snapshot.layout import layout_for, reader_for
 from snapshot.messages import Message, Transcript
+from snapshot.models.ids import profile_for
 from snapshot.overflow import Verdict, recognise
+from snapshot.pages.layout import layout_for
 
 __all__ = ["recover"]
 
@@ -102,7 +103,7 @@ class _Sent:
 def _corrected(settings: Options, verdict: Verdict, sent: _Sent, model: str) -> Options:
     """The settings with what the error says about limits and the size of the request."""
     limits = dict(settings.limits)
-    reader = reader_for(model)
+    reader = profile_for(model)
     if verdict.kind == "images":
         # Sides, bytes and patches are for pages to keep; the caller's own images are dropped like any.
         images = len(image_parts(sent.messages)) + len(sent.tiers)
@@ -123,7 +124,7 @@ def _corrected(settings: Options, verdict: Verdict, sent: _Sent, model: str) -> 
     if requested is None and verdict.excess is not None and verdict.unit == "tokens":
         requested = window + verdict.excess
     # Only text is estimated: what is sent beside the messages, and images, cost what they cost.
-    estimator = occupancy(repair(sent.whole)[0], reader, overhead=settings.overhead).estimator
+    estimator = context_usage(repair(sent.whole)[0], reader, overhead=settings.overhead).estimator
     images = sum(map(estimator.image, image_parts(sent.messages)))
     pages = sum(layout_for(name=name).tokens for name in sent.tiers)
     text = estimator.messages(sent.messages) - estimator.overhead - images

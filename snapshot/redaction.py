@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from snapshot._pem import private_keys
 from snapshot._plausible import CHECKS, Names
+from snapshot._resources import locate
 from snapshot.messages import (
     File,
     Image,
@@ -39,7 +40,6 @@ from snapshot.messages import (
     ToolResult,
     Transcript,
 )
-from snapshot.resources import locate
 
 __all__ = ["Redactor"]
 

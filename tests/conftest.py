@@ -16,14 +16,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 from PIL import Image
 
-from snapshot.layout import Layout, layout_for
-from snapshot.legibility.readback import PageReader, ReadPage
-from snapshot.pages import Page, Setting
+from snapshot.pages.layout import Layout, layout_for
+from snapshot.pages.readback import PageReader, ReadPage
+from snapshot.pages.render import Page, Typesetter
 from snapshot.raster.atlas import atlas_for
-from snapshot.raster.drawn import INKS
 from snapshot.raster.face import load_face
-from snapshot.source import Source
-from snapshot.typeset.marks import END, PAD, PAGE_MARKS
+from snapshot.raster.glyph_text import INKS
+from snapshot.source.marks import END, PAD, PAGE_MARKS
+from snapshot.source.source import Source
 
 settings.register_profile(
     "default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
@@ -51,7 +51,7 @@ def small(columns: int, rows: int, name: str = "claude-standard") -> Layout:
     return replace(layout, width=columns * layout.cell[0], height=rows * layout.cell[1])
 
 
-def read_back(setting: Setting, source: Source, pages: list[Page]) -> list[ReadPage]:
+def read_back(setting: Typesetter, source: Source, pages: list[Page]) -> list[ReadPage]:
     """What each page says, from its pixels."""
     reader = PageReader(setting.layout, setting.atlas(source))
     return [reader.read(page.png) for page in pages]

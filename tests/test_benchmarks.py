@@ -7,7 +7,7 @@ import pytest
 from benchmarks.compare import table
 from benchmarks.measure import Row, Variant, machine
 from benchmarks.speed import failures, line
-from snapshot.source import Source
+from snapshot.source.source import Source
 from tests.test_raster import decode_png
 
 

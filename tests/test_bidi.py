@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snapshot.typeset import bidi
-from snapshot.typeset.bidi import classes_of, turned
+from snapshot.typeset.bidi import classes_of, to_visual
 
 # A font in which each glyph prints itself, so that rows can be written down.
 ALPHABET = "אבגדהabc 0123.,-()[]!↵⟦⟧سل،١%$"
@@ -61,15 +61,15 @@ def row(text: str) -> np.ndarray:
     ],
 )
 def test_rows(text, seen):
-    assert turned(row(text), font()).tolist() == row(seen).tolist()
-    assert turned(row(seen), font()).tolist() == row(text).tolist()
+    assert to_visual(row(text), font()).tolist() == row(seen).tolist()
+    assert to_visual(row(seen), font()).tolist() == row(text).tolist()
 
 
 @given(st.lists(st.integers(0, PART), min_size=1, max_size=60))
 def test_turning_twice_is_not_turning(cells):
     rows = np.array([cells, cells[::-1]], np.int32)
-    once = turned(rows, font())
-    assert (turned(once, font()) == rows).all()
+    once = to_visual(rows, font())
+    assert (to_visual(once, font()) == rows).all()
     assert (np.sort(once.ravel() % PART) >= 0).all()
 
 
@@ -77,8 +77,8 @@ def test_fonts_without_such_letters_are_left_alone():
     rows = row("abc (1)")
     assert classes_of(np.array([65, 66, -1], np.int32)) is None
     plain = Font(directions=None, cells=font().cells, glyphs=font().glyphs)
-    assert turned(rows, plain) is rows
-    assert turned(rows, font()) is rows
+    assert to_visual(rows, plain) is rows
+    assert to_visual(rows, font()) is rows
 
 
 def test_marks_of_page_text_end_a_run():

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snapshot.billing import (
+from snapshot.errors import LayoutError
+from snapshot.models.billing import (
     RULES,
     BillingRule,
     BudgetedPatches,
@@ -18,9 +19,8 @@ from snapshot.billing import (
     PaddedPatches,
     rule_from,
 )
-from snapshot.errors import LayoutError
-from snapshot.layout import reader_for
-from snapshot.readers import readers
+from snapshot.models.catalog import profiles
+from snapshot.models.ids import profile_for
 from tests.conftest import HERE
 
 VECTORS = json.loads((HERE / "data" / "billing_vectors.json").read_text(encoding="utf-8"))
@@ -34,7 +34,7 @@ def rule_of(vector: dict[str, object]) -> BillingRule:
     """The rule that the layout files have for a vector's model and detail."""
     model = HOSTS.get(str(vector["provider"]), "") + str(vector["model"])
     detail = vector["detail"]
-    return reader_for(model).rule_at(None if detail is None else str(detail))
+    return profile_for(model).rule_at(None if detail is None else str(detail))
 
 
 tested = [vector for vector in VECTORS if vector["kind"] not in RECORDED]
@@ -58,14 +58,14 @@ def test_no_vector_is_left_out_silently():
 @pytest.mark.parametrize("vector", [v for v in VECTORS if v["kind"] in RECORDED], ids=lambda v: v["model"])
 def test_what_disagrees_is_said_in_the_layout_file(vector):
     model = HOSTS.get(vector["provider"], "") + vector["model"]
-    reader = reader_for(model)
+    reader = profile_for(model)
     assert reader.conflict, f"{reader.name} says nothing of {vector['source']}"
 
 
 SHIPPED = tuple(
     dict.fromkeys(
         rule
-        for reader in readers()
+        for reader in profiles()
         if reader.billing is not None
         for rule in (
             reader.billing,

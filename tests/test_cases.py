@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import snapshot
-from snapshot.layout import layout_for
 from snapshot.messages import Message, Text, ToolResult, Transcript
-from snapshot.pages import Setting
+from snapshot.pages.layout import layout_for
+from snapshot.pages.render import Typesetter
 from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.face import load_face
-from snapshot.source import Source, source_of
-from snapshot.typeset import marks
+from snapshot.source import marks
+from snapshot.source.source import Source, source_of
 from snapshot.typeset.fold import fold
 from snapshot.typeset.grid import set_pages
 from snapshot.typeset.pagetext import decode, encode
@@ -42,13 +42,13 @@ def glyph(atlas: Atlas, char: str) -> np.ndarray:
 
 def round_trip(text: str, columns: int = 196) -> str:
     """The text back from the pixels of its pages."""
-    setting = Setting(small(columns, 20))
+    setting = Typesetter(small(columns, 20))
     source = Source(text)
     return "".join(said.text for said in read_back(setting, source, list(setting.pages(source))))
 
 
 def page_text(text: str) -> str:
-    setting = Setting(layout_for("claude-opus-4-8"))
+    setting = Typesetter(layout_for("claude-opus-4-8"))
     return encode(fold(text).text, setting.atlas(Source(text))).text
 
 
@@ -139,7 +139,7 @@ def test_case_003_clusters_stay_whole():
     clusters = {0}
     for cluster in iter_graphemes(text):
         clusters.add(max(clusters) + len(cluster))
-    setting = Setting(small(60, 1))
+    setting = Typesetter(small(60, 1))
     for page in setting.pages(Source(text)):
         assert page.start in clusters
 
@@ -186,13 +186,13 @@ def test_case_004_nothing_is_normalised():
 
 def test_case_004_wide_takes_two_cells_and_half_width_one():
     pytest.importorskip("noto_cjk_sans_jp_regular", reason="the extra `cjk` is not installed")
-    setting = Setting(layout_for("claude-opus-4-8"))
+    setting = Typesetter(layout_for("claude-opus-4-8"))
     atlas = setting.atlas(Source("漢字カｶ한Ａ"))
     assert [int(atlas.cells[ord(char)]) for char in "漢字カｶ한Ａ"] == [2, 2, 2, 1, 2, 2]
 
 
 def test_case_004_token_estimate():
-    from snapshot.tokens import text_tokens
+    from snapshot.models.tokens import text_tokens
 
     text = (case("004") / "input.md").read_text(encoding="utf-8")
     for model in ("claude-opus-4-8", "gpt-5.5", "gemini-3-pro"):
@@ -318,7 +318,7 @@ def test_case_007_no_role_is_forged():
     source = source_of(snapshot.load(case("007") / "input.json"))
     heads = [source.text[at + 1 :].split("\n")[0] for at in source.marks if source.text[at] == marks.SCOPE]
     assert heads == ["user", "call 1 Bash‣command=cat notes/marks.txt", "result 1", "assistant", "user"]
-    setting = Setting(layout_for("claude-opus-4-8"))
+    setting = Typesetter(layout_for("claude-opus-4-8"))
     pages = list(setting.pages(source))
     (said,) = read_back(setting, source, pages)
     folded = fold(source.text)
@@ -335,7 +335,7 @@ def test_entries_cannot_be_forged(contents):
         for number, content in enumerate(contents)
     )
     source = source_of(Transcript(messages, "anthropic"))
-    setting = Setting(small(40, 6))
+    setting = Typesetter(small(40, 6))
     text, scopes, length = "", [], 0
     for said in read_back(setting, source, list(setting.pages(source))):
         text += said.text
@@ -370,7 +370,7 @@ def test_invisible_characters_change_the_page(code):
 
 def test_case_008_combining_marks_stay_in_their_cells():
     """A stack changes the pixels of its own unit only: what stands around it is the same."""
-    setting = Setting(small(40, 3))
+    setting = Typesetter(small(40, 3))
     source = Source("aZ\u0351\u036b\u0343\u036a\u0302\u0348\u032a\u034db" + "c" * 50)
     plain = Source("aZ" + "x" * 35 + "b")
     atlas = setting.atlas(source)

@@ -13,15 +13,16 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import snapshot
-from snapshot.compaction import CacheEconomics, Compaction, boundaries, compact, ladder
+from snapshot.compaction import CacheEconomics, Compaction, boundaries, compact, elide_rung
 from snapshot.compaction.archive import OPENING
 from snapshot.compaction.estimate import Estimator
-from snapshot.compaction.snapshots import image_parts
+from snapshot.compaction.page_rung import image_parts
 from snapshot.errors import ArchiveError, CannotFit, SnapshotError, SummarizerRequired
-from snapshot.layout import layout_for, reader_for
-from snapshot.legibility.readback import PageReader
 from snapshot.messages import Image, Message, Text, ToolCall, ToolResult, Transcript
-from snapshot.pages import Setting
+from snapshot.models.ids import profile_for
+from snapshot.pages.layout import layout_for
+from snapshot.pages.readback import PageReader
+from snapshot.pages.render import Typesetter
 from snapshot.requests import APIS, request
 from snapshot.requests.check import check
 from snapshot.typeset.fold import fold
@@ -66,7 +67,7 @@ def test_every_request_is_sendable(conversation, api, window):
     compaction = shrink(conversation, model=model, window=window)
     assume(compaction is not None)
     assert compaction is not None
-    problems = check(compaction.request(api), api, limits=reader_for(model).limits)
+    problems = check(compaction.request(api), api, limits=profile_for(model).limits)
     assert problems == []
 
 
@@ -102,7 +103,7 @@ def test_the_pages_say_what_the_archive_says(conversation):
     (message,) = [m for m in compaction.transcript.messages if OPENING in "".join(texts((m,)))]
     pages = [part for part in message.parts if isinstance(part, Image)]
     layout = layout_for(name=archive.layout)
-    reader = PageReader(layout, Setting(layout).atlas(archive.source))
+    reader = PageReader(layout, Typesetter(layout).atlas(archive.source))
     for page, (start, stop) in zip(pages, archive.pages, strict=True):
         assert reader.read(page.data).text == fold(archive.source.text[start:stop]).text
 
@@ -114,7 +115,7 @@ def test_it_shrinks_or_says_why(conversation, window, manual):
     assume(compaction is not None)
     assert compaction is not None
     report = compaction.report
-    estimator = Estimator(reader_for(VISION))
+    estimator = Estimator(profile_for(VISION))
     assert report.after == estimator.messages(compaction.transcript.messages) or report.no_op
     if report.no_op:
         assert compaction.transcript.messages == boundaries.repair(conversation.messages)[0]
@@ -255,15 +256,15 @@ def test_elide_takes_what_is_superseded_and_nothing_else():
         Message("assistant", (Text("See:\nthe_only_line_of_its_kind = compute(42)"),)),
         *step(5, "last\n" + body, path="a.py"),
     )
-    lighter = ladder.elide(messages, 0, 10)
+    lighter = elide_rung.elide(messages, 0, 10)
     assert lighter.count == 2
     gone = [
         at for at, (one, other) in enumerate(zip(messages, lighter.messages, strict=True)) if one != other
     ]
     assert gone == [1, 7]
     assert "elided: 1004 characters" in texts(lighter.messages)[0]
-    assert ladder.elide(messages, 0, 10, protect={"Read"}).count == 0
-    assert ladder.elide(messages, 2, 6).count == 0
+    assert elide_rung.elide(messages, 0, 10, protect={"Read"}).count == 0
+    assert elide_rung.elide(messages, 2, 6).count == 0
 
 
 def test_free_rungs_alone_keep_an_archive():
@@ -421,7 +422,7 @@ def test_real_transcripts_fit(real: Path, file, api):
     report = compaction.report
     assert report.after <= report.safe
     assert report.after < report.before
-    assert check(compaction.request(api), api, limits=reader_for(model).limits) == []
+    assert check(compaction.request(api), api, limits=profile_for(model).limits) == []
 
 
 def test_kombu_grows_and_keeps_its_pages(real: Path):

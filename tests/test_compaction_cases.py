@@ -13,10 +13,10 @@ import pytest
 
 import snapshot
 from snapshot.compaction import compact
-from snapshot.compaction.snapshots import image_parts
+from snapshot.compaction.page_rung import image_parts
 from snapshot.errors import CannotFit
-from snapshot.layout import reader_for
 from snapshot.messages import Image
+from snapshot.models.ids import profile_for
 from snapshot.requests.check import check
 from snapshot.transcripts import from_messages
 from tests.conftest import case
@@ -62,7 +62,7 @@ def test_case_011_calls_and_results_stay_together(api, tail, target):
         )
     except CannotFit:
         return
-    assert check(done.request(api), api, limits=reader_for(APIS[api]).limits) == []
+    assert check(done.request(api), api, limits=profile_for(APIS[api]).limits) == []
 
 
 def test_case_011_errors_stay_errors():
@@ -114,9 +114,9 @@ def test_case_016_the_callers_images_count_first(tmp_path: Path, limit):
 @pytest.mark.parametrize("api", APIS)
 def test_case_017_images_stand_where_the_api_takes_them(api):
     done = compact(raw("017"), model=APIS[api])
-    assert check(done.request(api), api, limits=reader_for(APIS[api]).limits) == []
+    assert check(done.request(api), api, limits=profile_for(APIS[api]).limits) == []
     paged = compact(padded(raw("017")), model=APIS[api], window=20_000, trigger="manual", tail=0.6)
-    assert check(paged.request(api), api, limits=reader_for(APIS[api]).limits) == []
+    assert check(paged.request(api), api, limits=profile_for(APIS[api]).limits) == []
     if api == "openai":
         roles = [message["role"] for message in done.request(api)["messages"]]
         at = roles.index("tool")

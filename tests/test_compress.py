@@ -21,14 +21,14 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import snapshot
-from snapshot import compiled as compiled_module
-from snapshot.compiled import can_compile
+from snapshot._resources import locate
 from snapshot.errors import SnapshotError
-from snapshot.layout import layout_for
-from snapshot.pages import Setting, _Shared
+from snapshot.pages import numba_support as compiled_module
+from snapshot.pages.layout import layout_for
+from snapshot.pages.numba_support import can_compile
+from snapshot.pages.render import Typesetter, _Shared
 from snapshot.raster.compress import PROFILES, compressor_for
-from snapshot.resources import locate
-from snapshot.source import Source
+from snapshot.source.source import Source
 from tests.conftest import LAYOUTS, read_back, small
 from tests.test_promises import texts
 from tests.test_raster import decode_png
@@ -41,7 +41,7 @@ TEXT = "def read(path):\n    return [row.strip() for row in open(path)]\n\nZa≈º√
 def test_every_way_to_a_page_gives_the_same_pixels(text, name, profile):
     """NumPy and kernel, any number of threads, any profile: pixels are one, and bytes are one a profile."""
     source = Source(text * 30)
-    setting = Setting(small(40, 4, name))
+    setting = Typesetter(small(40, 4, name))
     plain = list(setting.pages(source, threads=1, compiled=False))
     pages = [page.png for page in setting.pages(source, threads=1, compress=profile, compiled=False)]
     for threads in (1, 2, 3):
@@ -62,7 +62,7 @@ def test_every_way_to_a_page_gives_the_same_pixels(text, name, profile):
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_pages_of_every_layout_and_profile_read_back(name, profile):
     """The last page is not full, and in the file as any other."""
-    setting, source = Setting(layout_for(name=name)), Source(TEXT)
+    setting, source = Typesetter(layout_for(name=name)), Source(TEXT)
     pages = list(setting.pages(source, compress=profile))
     assert "".join(page.text for page in read_back(setting, source, pages)) == TEXT
     assert [page.png for page in setting.pages(source, compress=profile, threads=1, compiled=True)] == [
@@ -112,13 +112,13 @@ def test_streams_and_checksums_are_those_of_zlib(profile):
 
 _RENDER = """
 import snapshot
-from snapshot.layout import layout_for
-from snapshot.pages import Setting, _Shared
-from snapshot.compiled import can_compile
-from snapshot.source import Source
+from snapshot.pages.layout import layout_for
+from snapshot.pages.render import Typesetter
+from snapshot.pages.numba_support import can_compile
+from snapshot.source.source import Source
 
 print(can_compile())
-setting = Setting(layout_for(name="claude-high"))
+setting = Typesetter(layout_for(name="claude-high"))
 assert len(list(setting.pages(Source("some text"), compiled=True))) == 1
 """
 
@@ -163,7 +163,7 @@ def test_numpy_does_the_work_without_numba(monkeypatch):
     monkeypatch.setitem(sys.modules, "snapshot.raster.kernels", None)
     try:
         assert not compiled_module.can_compile()
-        setting = Setting(layout_for(name="claude-high"))
+        setting = Typesetter(layout_for(name="claude-high"))
         assert len(list(setting.pages(Source("some text"), compiled=True))) == 1
     finally:
         can_compile.cache_clear()

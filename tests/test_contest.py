@@ -8,13 +8,13 @@ import pytest
 from benchmarks import trade
 from benchmarks.contest import STRESS, kept, measure
 from benchmarks.faces import candidates, named
+from benchmarks.lab_glyphs import font_glyphs
 from benchmarks.reading import COLUMNS, rows
+from snapshot._resources import locate
 from snapshot.errors import FontError, SnapshotError
-from snapshot.legibility.glyphs import font_glyphs
 from snapshot.legibility.ocr import Recogniser, cut_rows, has_ocr, has_tesseract, shrunk, tesseract
 from snapshot.legibility.score import compared, exact_strings
 from snapshot.raster.face import load_face
-from snapshot.resources import locate
 from tests.conftest import small_face
 
 needs_ocr = pytest.mark.skipif(not has_ocr(), reason="needs snapshot-pages[ocr]")

@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from snapshot.transcripts import FORMATS, dump, load
+from snapshot.transcripts import dump, load
+from snapshot.transcripts.registry import FORMATS
 from tests.test_cli import EXAMPLE, run
 from tests.transcript_strategies import alike
 

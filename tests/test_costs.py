@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import snapshot
-from snapshot import tokens as tokens_module
-from snapshot.costs import break_even, cost_of, costs_of, example_models
-from snapshot.layout import layout_for, reader_for, readers
+from snapshot.costs.content_kinds import class_of, classes_of
+from snapshot.costs.costs import break_even, cost_of, costs_of, example_models
 from snapshot.messages import Message, Text, ToolCall, ToolResult, Transcript
-from snapshot.pages import Setting
-from snapshot.text_classes import class_of, classes_of
+from snapshot.models import tokens as tokens_module
+from snapshot.models.catalog import profiles
+from snapshot.models.ids import profile_for
+from snapshot.pages.layout import layout_for
+from snapshot.pages.render import Typesetter
 from tests.conftest import HERE, REAL
 from tests.test_cli import EXAMPLE, run
 
@@ -70,7 +72,7 @@ def test_pages_cost_what_rendering_says():
     text = PYTHON * 700
     for model in ("claude-opus-4-8", "gpt-5.6-sol", "gemini-3.8-flash", "kimi-k3"):
         pages = list(snapshot.render(text, model=model))
-        cost = cost_of(model, Setting(layout_for(model)), "code", text)
+        cost = cost_of(model, Typesetter(layout_for(model)), "code", text)
         assert (cost.pages, cost.page_tokens) == (len(pages), sum(page.tokens for page in pages))
         assert abs(cost.page_bytes / sum(len(page.png) for page in pages) - 1) < 0.25
         full = [page for page in pages if page.stop < len(text)]
@@ -128,21 +130,21 @@ def test_money_follows_tokens():
 
 def test_examples_are_models_of_their_readers():
     assert len(example_models()) > 12
-    for reader in readers():
+    for reader in profiles():
         if reader.example:
-            assert reader_for(reader.example).name == reader.name
-            assert reader_for(reader.example).price is not None
+            assert profile_for(reader.example).name == reader.name
+            assert profile_for(reader.example).price is not None
 
 
 def test_a_tokenizer_counts_where_one_is_installed(monkeypatch):
-    reader = reader_for("gpt-5.6-sol")
+    reader = profile_for("gpt-5.6-sol")
     monkeypatch.setattr(
-        "snapshot.costs.counter", lambda name: (lambda _: 7) if name == "o200k_base" else None
+        "snapshot.costs.costs.counter", lambda name: (lambda _: 7) if name == "o200k_base" else None
     )
-    setting = Setting(layout_for("gpt-5.6-sol"))
+    setting = Typesetter(layout_for("gpt-5.6-sol"))
     assert (cost_of("m", setting, "code", PYTHON).text_tokens, reader.tokenizer) == (7, "o200k_base")
     assert cost_of("m", setting, "code", PYTHON).counted_by == "o200k_base"
-    assert cost_of("m", Setting(layout_for("gemini-3-pro")), "code", PYTHON).counted_by == "ratio"
+    assert cost_of("m", Typesetter(layout_for("gemini-3-pro")), "code", PYTHON).counted_by == "ratio"
     assert tokens_module.counter("") is None
 
 

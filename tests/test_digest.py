@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import snapshot
-from snapshot.compaction.digest import digest
-from snapshot.layout import layout_for
+from snapshot.compaction.summary.offline import digest
 from snapshot.messages import Image, Message, Reasoning, Text, ToolCall, ToolResult
-from snapshot.tokens import text_tokens
+from snapshot.models.tokens import text_tokens
+from snapshot.pages.layout import layout_for
 from tests.conftest import REAL, case
 
 READER = layout_for("claude-opus-4-8").reader

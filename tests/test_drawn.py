@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from snapshot._resources import locate
 from snapshot.errors import FontError
-from snapshot.pages import Setting
+from snapshot.pages.render import Typesetter
 from snapshot.raster.atlas import Atlas, atlas_for
-from snapshot.raster.drawn import read_drawn
+from snapshot.raster.box_drawing import box_glyph
 from snapshot.raster.face import cell_of, load_face
-from snapshot.raster.ruled import ruled
-from snapshot.resources import locate
-from snapshot.source import Source
-from snapshot.typeset import marks
+from snapshot.raster.glyph_text import read_glyph_text
+from snapshot.source import marks
+from snapshot.source.source import Source
 from tests.conftest import read_back, small
 
 FACES = sorted(path.stem for path in locate("fonts").glob("drawn-*.toml"))
@@ -62,7 +62,7 @@ def distance(face: str, one: str, other: str) -> float:
 
 @pytest.mark.parametrize("face", FACES)
 def test_the_files_draw_what_pages_need(face):
-    glyphs = read_drawn(locate("fonts") / f"{face}.txt")
+    glyphs = read_glyph_text(locate("fonts") / f"{face}.txt")
     columns, rows = cell_of(face)
     assert {glyph.shape for glyph in glyphs.values()} == {(rows, columns)}
     every = "".join(ASCII) + marks.PAGE_MARKS + marks.PAD + marks.END
@@ -77,7 +77,7 @@ def test_the_files_draw_what_pages_need(face):
 def test_each_drawn_glyph_is_on_pages_as_it_was_drawn(face):
     """No two characters of a file share a drawing, or one of them would be printed otherwise."""
     atlas = own(face)
-    for code, glyph in read_drawn(locate("fonts") / f"{face}.txt").items():
+    for code, glyph in read_glyph_text(locate("fonts") / f"{face}.txt").items():
         if chr(code) in marks.PAD + marks.END:
             continue
         assert atlas.cells[code] == 1, chr(code)
@@ -125,7 +125,7 @@ def test_pages_of_drawn_faces_read_back(face, levels, data, columns):
     layout = replace(
         small(columns, 4), face=face, cell=(width, height), width=columns * width, height=4 * height
     )
-    setting, source = Setting(layout), Source(text + "x")
+    setting, source = Typesetter(layout), Source(text + "x")
     setting.face = replace(setting.face, levels=levels)
     pages = list(setting.pages(source))
     assert "".join(said.text for said in read_back(setting, source, pages)) == source.text
@@ -137,7 +137,7 @@ def test_pages_of_drawn_faces_read_back(face, levels, data, columns):
 def drawn(tmp_path: Path, text: str) -> dict[int, np.ndarray]:
     path = tmp_path / "drawn.txt"
     path.write_text(text, encoding="utf-8")
-    return read_drawn(path)
+    return read_glyph_text(path)
 
 
 def test_letters_are_composed_alike_or_ruled(tmp_path: Path):
@@ -184,7 +184,7 @@ def test_lines_of_boxes_join(columns, rows):
         ("heavy", "━", "┃", "╋"),
         ("double", "═", "║", "╬"),
     ):
-        across, down = ruled(ord(flat), shape), ruled(ord(upright), shape)
+        across, down = box_glyph(ord(flat), shape), box_glyph(ord(upright), shape)
         assert across is not None, weight
         assert down is not None, weight
         for code in range(0x2500, 0x2580):
@@ -193,7 +193,7 @@ def test_lines_of_boxes_join(columns, rows):
                 continue
             if any(other in name for other in {"LIGHT", "HEAVY", "DOUBLE", "SINGLE"} - {weight.upper()}):
                 continue
-            grid = ruled(code, shape)
+            grid = box_glyph(code, shape)
             assert grid is not None
             edges = (
                 (grid[:, 0], across[:, 0]),
@@ -203,7 +203,7 @@ def test_lines_of_boxes_join(columns, rows):
             )
             for edge, line in edges:
                 assert not edge.any() or (edge == line).all(), name
-        crossed = ruled(ord(cross), shape)
+        crossed = box_glyph(ord(cross), shape)
         assert crossed is not None
         assert np.count_nonzero(crossed) >= np.count_nonzero(across)
 
@@ -211,9 +211,9 @@ def test_lines_of_boxes_join(columns, rows):
 def test_rules_draw_each_its_own():
     for shape in ((11, 6), (13, 7), (13, 8), (16, 9), (16, 11)):
         codes = (*range(0x2500, 0x25A0), *range(0x2801, 0x2900))
-        grids = {code: ruled(code, shape) for code in codes}
+        grids = {code: box_glyph(code, shape) for code in codes}
         assert len({grid.tobytes() for grid in grids.values() if grid is not None}) == len(codes)
-        block = ruled(0x2588, shape)
+        block = box_glyph(0x2588, shape)
         assert block is not None
         assert (block == 3).all()
-    assert ruled(ord("A"), (16, 8)) is None
+    assert box_glyph(ord("A"), (16, 8)) is None

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from snapshot.errors import SnapshotError
 from snapshot.messages import Message, Reasoning, Text, ToolCall, ToolResult, Transcript
-from snapshot.transcripts import FORMATS, dump, load
-from snapshot.transcripts.writers._fit import instant
-from snapshot.transcripts.writers._units import joined, settled
+from snapshot.transcripts import dump, load
+from snapshot.transcripts.registry import FORMATS
+from snapshot.transcripts.round_trip import instant
+from snapshot.transcripts.writing.units import joined, settled
 from tests.conftest import HERE
 from tests.transcript_samples import SESSION, log
 from tests.transcript_strategies import alike, conversations, transcripts
@@ -39,7 +40,7 @@ def test_what_a_format_holds_comes_back_exactly(name, data):
     back, lost = again(transcript, name)
     assert lost == []
     assert alike(back) == alike(transcript)
-    assert back.oddities == ()
+    assert back.diagnostics == ()
     assert load(dump(transcript, name).data).format == name or name == "openai-chat"
 
 
@@ -203,10 +204,10 @@ def test_a_conversation_of_nobody(name):
 
 def test_rows_beside_the_conversation_stay_in_a_file_of_the_same_form():
     session = load(log(*SESSION))
-    assert session.aside
-    assert load(dump(session, "claude-session").data).aside == session.aside
+    assert session.extra_rows
+    assert load(dump(session, "claude-session").data).extra_rows == session.extra_rows
     kinds = [loss.kind for loss in dump(session, "claude-stream").losses]
-    assert kinds.count("aside") == len(session.aside)
+    assert kinds.count("aside") == len(session.extra_rows)
 
 
 def test_unknown_formats_are_named():

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from snapshot._resources import locate
 from snapshot.errors import PageError
-from snapshot.resources import locate
 from snapshot.typeset.emoji import emoji_of, name_of
 from snapshot.typeset.pagetext import decode, encode
 from tests.conftest import case_results

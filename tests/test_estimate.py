@@ -6,9 +6,9 @@ import json
 from dataclasses import replace
 
 from snapshot.compaction import compact
-from snapshot.compaction.estimate import Estimator, occupancy
-from snapshot.layout import reader_for
+from snapshot.compaction.estimate import Estimator, context_usage
 from snapshot.messages import Usage
+from snapshot.models.ids import profile_for
 from tests.conftest import case
 from tests.conversations import long_conversation
 from tests.test_compaction import VISION
@@ -17,15 +17,15 @@ from tests.test_compaction import VISION
 def test_occupancy_goes_by_what_was_reported():
     transcript = long_conversation(10)
     messages = list(transcript.messages)
-    estimated = Estimator(reader_for(VISION)).messages(messages[:20])
+    estimated = Estimator(profile_for(VISION)).messages(messages[:20])
     messages[20] = replace(messages[20], usage=Usage(round(estimated * 1.3), 10))
-    filled = occupancy(messages, reader_for(VISION), overhead=0)
+    filled = context_usage(messages, profile_for(VISION), overhead=0)
     assert filled.tokens > estimated * 1.3
     assert 1.2 < filled.estimator.scale < 1.4
     assert "reported" in filled.basis
     messages[20] = replace(messages[20], usage=Usage(10, 10))
-    assert "so not of it" in occupancy(messages, reader_for(VISION), overhead=0).basis
-    assert "no usage" in occupancy(transcript.messages, reader_for(VISION)).basis
+    assert "so not of it" in context_usage(messages, profile_for(VISION), overhead=0).basis
+    assert "no usage" in context_usage(transcript.messages, profile_for(VISION)).basis
 
 
 def test_signatures_cost_nothing():

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import snapshot
-from snapshot.compaction.factsheet import Factsheet, factsheet, find
-from snapshot.layout import layout_for
-from snapshot.source import Source, source_of
-from snapshot.tokens import text_tokens
+from snapshot.facts.factsheet import Factsheet, factsheet, find
+from snapshot.models.tokens import text_tokens
+from snapshot.pages.layout import layout_for
+from snapshot.source.source import Source, source_of
 from tests.conftest import REAL, case
 
 READER = layout_for("claude-opus-4-8").reader
@@ -172,7 +172,7 @@ def test_case_009_the_line_is_not_an_identifier(tmp_path):
 
 def test_sizes_of_what_was_left_out_are_no_facts():
     text = "✂image/png, 2600 bytes✂ 2600 bytes"
-    from snapshot.source import Elision
+    from snapshot.source.source import Elision
 
     (fact,) = factsheet(
         Source(text, (0, 22), (), (Elision(0, "image/png", 2600),)), [], tail="", budget=99, reader=READER

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 
 from snapshot.compaction.estimate import Estimator
 from snapshot.inspection import inspect
-from snapshot.layout import reader_for
 from snapshot.messages import Image, Message, Text, ToolCall, ToolResult, Transcript
+from snapshot.models.ids import profile_for
 from snapshot.transcripts import dump, load
 from tests.conftest import HERE, case
 from tests.conversations import long_conversation, png
@@ -25,7 +25,7 @@ MODEL = "claude-opus-4-8"
 def test_the_shares_are_the_whole(transcript):
     found = inspect(transcript, model=MODEL)
     assert sum(share.tokens for share in found.shares) == found.tokens
-    assert found.tokens == Estimator(reader_for(MODEL)).messages(transcript.messages)
+    assert found.tokens == Estimator(profile_for(MODEL)).messages(transcript.messages)
     assert sum(found.roles.values()) == found.messages == len(transcript.messages)
     parts = [part for message in transcript.messages for part in message.parts]
     assert sum(tool.calls for tool in found.tools) == sum(isinstance(part, ToolCall) for part in parts)
@@ -75,9 +75,9 @@ def test_the_table_is_for_people(monkeypatch):
         assert lines[1].startswith("format         ")
         assert all(len(line) <= 96 for line in lines), max(lines, key=len)
         assert all(line.isprintable() for line in lines)
-        oddities = load(path, salvage=True).oddities
-        assert ("oddities       none" in lines) == (not oddities)
-        assert all(any(line.startswith(oddity.kind) for line in lines) for oddity in oddities)
+        diagnostics = load(path, salvage=True).diagnostics
+        assert ("diagnostics    none" in lines) == (not diagnostics)
+        assert all(any(line.startswith(diagnostic.kind) for line in lines) for diagnostic in diagnostics)
 
 
 def test_json_is_one_object_with_all_of_it():
@@ -87,7 +87,7 @@ def test_json_is_one_object_with_all_of_it():
     assert told["detections"][0]["reason"]
     assert told["inspection"]["model"] == "gpt-5.6-sol"
     assert told["inspection"]["messages"] == len(load(EXAMPLE).messages)
-    assert {"shares", "tools", "images", "rungs", "oddities"} < set(told["inspection"])
+    assert {"shares", "tools", "images", "rungs", "diagnostics"} < set(told["inspection"])
 
 
 def test_standard_input_and_a_format_that_is_insisted_on():
@@ -141,6 +141,6 @@ def test_mistakes_are_one_line(stdin, arguments, problem):
 def test_the_real_ones(real):
     for path in sorted(real.glob("*.json*")):
         told = json.loads(run("inspect", path, "--json").stdout)["inspection"]
-        assert told["oddities"] == []
+        assert told["diagnostics"] == []
         assert not any("kept whole" in share["name"] for share in told["shares"])
         assert next(rung for rung in told["rungs"] if rung["rung"] == "snapshot")["tokens"] > 0

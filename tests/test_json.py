@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snapshot.transcripts import _json
+from snapshot.transcripts.io import json_values
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -24,7 +24,7 @@ pieces = st.lists(st.sampled_from((*"{}[],: \t\n", *_WORDS, *_ESCAPES)), max_siz
 
 @pytest.fixture(autouse=True)
 def _quick():
-    _json.prepare(1 << 30)
+    json_values.prepare(1 << 30)
     assert "msgspec.json" in sys.modules
 
 
@@ -41,7 +41,7 @@ def _outcome(text: str, parse) -> str:
     | pieces
 )
 def test_both_parsers_agree(text):
-    assert _outcome(text, _json.parse) == _outcome(text, json.JSONDecoder(strict=False).decode)
+    assert _outcome(text, json_values.parse) == _outcome(text, json.JSONDecoder(strict=False).decode)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_both_parsers_agree(text):
 def test_what_only_one_of_them_takes(text, monkeypatch):
     def outcome() -> str:
         try:
-            return repr(_json.parse(text))
+            return repr(json_values.parse(text))
         except RecursionError:
             return "too deep"
 
@@ -61,5 +61,5 @@ def test_what_only_one_of_them_takes(text, monkeypatch):
 
 def test_small_inputs_do_not_load_it(monkeypatch):
     monkeypatch.delitem(sys.modules, "msgspec.json")
-    _json.prepare(100_000)
+    json_values.prepare(100_000)
     assert "msgspec.json" not in sys.modules

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.page_size import FEWEST_CELLS, Answer, Bounds, bounds_of, explain, line_columns, solve
 from benchmarks.solve import compare
-from snapshot.billing import Grid
 from snapshot.errors import LayoutError
-from snapshot.gateways import gateway_named, gateway_of, gateways
-from snapshot.layout import layout_for, layout_names, model_key, reader_for, readers
-from snapshot.readers import ENVIRONMENT, layout_files
-from snapshot.solver import FEWEST_CELLS, Answer, Bounds, bounds_of, explain, line_columns, solve
+from snapshot.models.billing import Grid
+from snapshot.models.catalog import ENVIRONMENT, layout_files, profiles
+from snapshot.models.gateways import gateway_named, gateway_of, gateways
+from snapshot.models.ids import model_key, profile_for
+from snapshot.pages.layout import layout_for, layout_names
 
 IDS = {
     "claude-high": [
@@ -106,17 +107,17 @@ def test_a_misspelt_name_gets_a_suggestion():
 
 
 def test_no_model_id_belongs_to_two_readers():
-    for reader in readers():
+    for reader in profiles():
         for pattern in reader.models:
             model = pattern.replace("*", "")
-            owners = {other.name for other in readers() if pattern in other.models}
+            owners = {other.name for other in profiles() if pattern in other.models}
             assert owners == {reader.name}, model
             assert model_key(model) == model or pattern.endswith("*")
 
 
 def test_layouts_fill_their_pages():
     """No margin wider than a cell but where only some sizes are not resized; pages within the limits."""
-    for reader in readers():
+    for reader in profiles():
         assert bool(reader.layouts) == reader.vision
         for name in reader.layouts:
             layout = layout_for(name=f"{reader.name}/{name}")
@@ -129,11 +130,11 @@ def test_layouts_fill_their_pages():
 
 
 def test_models_of_one_reader_differ_where_their_line_says():
-    assert reader_for("claude-opus-4-5").window == 200_000
-    assert reader_for("claude-opus-4-6").window == 1_000_000
-    assert reader_for("claude-opus-4-6").limits["images_per_request"] == 600
-    assert reader_for("gpt-5.4-mini").window == 400_000
-    assert reader_for("gpt-6-astra").max_output == 128_000
+    assert profile_for("claude-opus-4-5").window == 200_000
+    assert profile_for("claude-opus-4-6").window == 1_000_000
+    assert profile_for("claude-opus-4-6").limits["images_per_request"] == 600
+    assert profile_for("gpt-5.4-mini").window == 400_000
+    assert profile_for("gpt-6-astra").max_output == 128_000
     price = layout_for("claude-opus-5-5").reader.price
     assert price is not None
     assert (str(price.input), str(price.cache_read)) == ("4", "0.20")
@@ -141,14 +142,14 @@ def test_models_of_one_reader_differ_where_their_line_says():
 
 
 def test_a_price_step_holds_for_the_whole_prompt():
-    price = reader_for("claude-haiku-5-5").price
+    price = profile_for("claude-haiku-5-5").price
     assert price is not None
     assert (str(price.at(100_000).input), str(price.at(100_001).input)) == ("0.10", "0.50")
 
 
 def test_every_price_is_in_order():
     """Cached input is cheaper than fresh, writing it is no cheaper, and steps only go up."""
-    for reader in readers():
+    for reader in profiles():
         for price in [reader.price, *(line.price for line in reader.lines)]:
             if price is None:
                 continue
@@ -180,7 +181,7 @@ def test_ids_tell_their_gateway(model, gateway):
 
 
 def test_limits_and_prices_follow_the_gateway():
-    bedrock = reader_for("us.anthropic.claude-opus-4-8")
+    bedrock = profile_for("us.anthropic.claude-opus-4-8")
     assert bedrock.limits["image_bytes"] == 3_750_000
     assert bedrock.limits["max_side_many"] == 2000
     assert bedrock.price is not None
@@ -189,19 +190,19 @@ def test_limits_and_prices_follow_the_gateway():
         ("global.anthropic.claude-opus-4-8", "5"),
         ("bedrock/us-gov-west-1/anthropic.claude-opus-4-8", "6"),
     ):
-        of = reader_for(model).price
+        of = profile_for(model).price
         assert of is not None
         assert of.input == Decimal(price)
-    copilot = reader_for("github_copilot/gpt-5.6-sol")
+    copilot = profile_for("github_copilot/gpt-5.6-sol")
     assert copilot.window == 400_000
     assert "original" not in copilot.billing_at
-    assert "original" in reader_for("gpt-5.6-sol").billing_at
-    assert reader_for("gpt-5.6-sol", gateway="openrouter").price != reader_for("gpt-5.6-sol").price
-    assert reader_for("claude-opus-4-8", gateway="copilot").window == 200_000
+    assert "original" in profile_for("gpt-5.6-sol").billing_at
+    assert profile_for("gpt-5.6-sol", gateway="openrouter").price != profile_for("gpt-5.6-sol").price
+    assert profile_for("claude-opus-4-8", gateway="copilot").window == 200_000
 
 
 def test_what_is_not_known_has_a_defined_answer():
-    strict = reader_for("somehost/claude-opus-4-8")
+    strict = profile_for("somehost/claude-opus-4-8")
     assert strict.limits["images_per_request"] == 5
     assert strict.limits["image_bytes"] == 3_000_000
     assert strict.price is None
@@ -216,13 +217,13 @@ def test_what_is_not_known_has_a_defined_answer():
     with pytest.raises(LayoutError, match="did you mean openrouter"):
         gateway_named("openruter")
     with pytest.raises(LayoutError, match="there are direct"):
-        reader_for("gpt-5.5", gateway="nobody")
+        profile_for("gpt-5.5", gateway="nobody")
     assert len({gateway.name for gateway in gateways()}) == len(gateways())
 
 
 def test_what_is_uncertain_says_so():
     """Whatever the sources leave open is a sentence in the file, and stands in what a person is shown."""
-    said = {reader.name: f"{reader.uncertain} {reader.conflict}" for reader in readers()}
+    said = {reader.name: f"{reader.uncertain} {reader.conflict}" for reader in profiles()}
     for name, word in (
         ("claude-high", "Haiku 5.5"), ("gpt-patch", "gpt-6.1-terra"), ("gemini-3", "Gemini 4"), ("gemini-2", "clamp"),
         ("grok", "no rule is published"), ("kimi", "flat 1,024"), ("nova-1", "no formula"), ("mistral", "row breaks"),
@@ -289,7 +290,7 @@ def test_a_users_file_adds_a_gateway(own):
 def test_a_folder_without_files_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv(ENVIRONMENT, str(tmp_path))
     with pytest.raises(LayoutError, match=r"no folder with layout files.*SNAPSHOT_LAYOUTS"):
-        readers()
+        profiles()
 
 
 @pytest.mark.parametrize(
@@ -320,7 +321,7 @@ def test_a_broken_layout_file_is_named(own, old, new, problem):
     assert old in FILE
     own(FILE.replace(old, new, 1))
     with pytest.raises(LayoutError, match=problem) as caught:
-        readers()
+        profiles()
     assert "mine.toml" in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -333,12 +334,12 @@ def test_no_shape_of_another_tool_is_better():
 
 
 def test_the_solver_says_which_bound_holds_the_page():
-    reader = reader_for("claude-opus-4-8")
+    reader = profile_for("claude-opus-4-8")
     assert reader.billing is not None
     (side, whole) = explain(reader.billing, (9, 16), bounds_of(reader.limits))
     assert side.startswith("no side over 2000 px (else ")
     assert whole.startswith("whole cells")
-    reader = reader_for("gpt-5.6-sol")
+    reader = profile_for("gpt-5.6-sol")
     assert reader.billing is not None
     assert "the rule's own caps" in explain(reader.billing, (8, 16), bounds_of(reader.limits))[0]
     assert explain(reader.billing, (300, 16), bounds_of(reader.limits)) == ("no page fits",)
@@ -351,7 +352,7 @@ def test_the_solver_says_which_bound_holds_the_page():
 )
 def test_the_solver_is_exact(width, height, name):
     """Against every size there is, in a small world: no page is better than the answer."""
-    reader = next(reader for reader in readers() if reader.name == name)
+    reader = next(reader for reader in profiles() if reader.name == name)
     rule = reader.billing
     assert rule is not None
     small = replace(rule, budget=40) if isinstance(rule, Grid) else rule  # type: ignore[type-var]

@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from benchmarks.lab_glyphs import GlyphSet, atlas_glyphs, drawn_glyphs, font_glyphs
+from benchmarks.observer import observe
 from snapshot.errors import FontError, LayoutError
-from snapshot.evidence import Trial, expected, trial_from
-from snapshot.layout import layout_for, readers
-from snapshot.legibility.glyphs import ASCII, GlyphSet, atlas_glyphs, drawn_glyphs, font_glyphs, resampled
 from snapshot.legibility.kinds import KINDS, scored
-from snapshot.legibility.observer import observe
-from snapshot.legibility.resized import read_resized, resize_matrix
+from snapshot.legibility.resized import ASCII, read_resized, resampled, resize_matrix
+from snapshot.models.catalog import profiles
+from snapshot.models.trials import Trial, expected, trial_from
+from snapshot.pages.layout import layout_for
 from snapshot.raster.atlas import atlas_for
 from snapshot.raster.face import load_face
 from tests.conftest import small_face
@@ -273,4 +274,4 @@ def test_what_trials_say_is_in_the_layouts():
     by_area = [said(tuple(questions), "claude-opus-4-8", area) for area in (72, 128, 176)]
     assert by_area == [0.351, 0.755, 0.806]
     assert said(gemini, "gemini-3-5-flash", 128) == 0.807 < said(gemini, "gemini-3-5-flash", 176) == 0.934
-    assert all(trial.source and trial.as_of for reader in readers() for trial in reader.trials)
+    assert all(trial.source and trial.as_of for reader in profiles() for trial in reader.trials)

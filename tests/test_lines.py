@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snapshot.layout import layout_for
-from snapshot.pages import Setting
-from snapshot.source import Source
-from snapshot.typeset import marks
+from snapshot.pages.layout import layout_for
+from snapshot.pages.render import Typesetter
+from snapshot.source import marks
+from snapshot.source.source import Source
 from snapshot.typeset.columns import column_width
 from snapshot.typeset.fold import fold
 from snapshot.typeset.lines import slots_of
@@ -20,7 +20,7 @@ NAME = "claude-standard/lines"
 lines = st.text(st.sampled_from("ab {};漢\t é🚀❶↵⟦"), max_size=70)
 
 
-def shown(setting: Setting, text: str) -> list[list[str]]:
+def shown(setting: Typesetter, text: str) -> list[list[str]]:
     """The slots of each page as they look, marks of the grid as ~ and #."""
     source = Source(text)
     atlas = setting.atlas(source)
@@ -35,7 +35,7 @@ def shown(setting: Setting, text: str) -> list[list[str]]:
 
 
 def test_code_keeps_its_shape():
-    setting = Setting(small(70, 4, NAME))
+    setting = Typesetter(small(70, 4, NAME))
     assert column_width(70, 3) == 21
     (page,) = shown(setting, "def f(x):\n    if x:\n\n        return [1, 2, 3]\n    return    0  \n")
     assert [slot.rstrip() for slot in page] == [
@@ -52,7 +52,7 @@ def test_code_keeps_its_shape():
 
 
 def test_a_long_line_goes_on_behind_the_mark():
-    setting = Setting(small(70, 3, NAME))
+    setting = Typesetter(small(70, 3, NAME))
     (page,) = shown(setting, "x" * 30 + "\ny\n")
     assert page[0] == "x" * 20 + "~"
     assert page[1] == "x" * 10 + " " * 11
@@ -62,7 +62,7 @@ def test_a_long_line_goes_on_behind_the_mark():
 @pytest.mark.parametrize("length", [20, 21, 22, 40, 41, 42, 43])
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_lines_that_just_fit(length, end):
-    setting = Setting(small(70, 2, NAME))
+    setting = Typesetter(small(70, 2, NAME))
     source = Source("x" * length + end)
     pages = list(setting.pages(source))
     assert "".join(said.text for said in read_back(setting, source, pages)) == source.text
@@ -71,7 +71,7 @@ def test_lines_that_just_fit(length, end):
 @given(st.lists(lines, max_size=60), st.integers(20, 120), st.integers(1, 6), st.booleans())
 def test_lines_read_back(found, columns, rows, ended):
     text = "\n".join(found) + "\n" * ended
-    setting = Setting(small(columns, rows, NAME))
+    setting = Typesetter(small(columns, rows, NAME))
     source = Source(text)
     pages = list(setting.pages(source))
     said = read_back(setting, source, pages)
@@ -83,7 +83,7 @@ def test_lines_read_back(found, columns, rows, ended):
 
 @given(st.lists(lines, min_size=1, max_size=40), st.lists(lines, max_size=40), st.integers(1, 5))
 def test_growing_text_keeps_full_pages_of_lines(before, more, rows):
-    setting = Setting(small(70, rows, NAME))
+    setting = Typesetter(small(70, rows, NAME))
     old = list(setting.pages(Source("\n".join(before) + "\n")))
     new = list(setting.pages(Source("\n".join([*before, *more]) + "\n")))
     for one, other in zip(old[:-1], new, strict=False):
@@ -92,14 +92,14 @@ def test_growing_text_keeps_full_pages_of_lines(before, more, rows):
 
 def test_a_stretch_that_is_one_line_is_joined():
     """Lines longer than what is encoded at a time."""
-    setting = Setting(layout_for(name=NAME))
+    setting = Typesetter(layout_for(name=NAME))
     source = Source("head\n" + "abcdefgh " * 60_000 + "\ntail")
     pages = list(setting.pages(source))
     assert "".join(said.text for said in read_back(setting, source, pages)) == source.text
 
 
 def test_the_last_page_is_lower_and_balanced():
-    setting = Setting(layout_for(name=NAME))
+    setting = Typesetter(layout_for(name=NAME))
     (page,) = setting.pages(Source("line\n" * 30))
     full = setting.layout.height
     assert page.height < full / 2

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import snapshot
-from snapshot.layout import layout_for, layout_names
-from snapshot.pages import Page, Setting
-from snapshot.source import Source, source_of
-from snapshot.typeset import marks
+from snapshot.pages.layout import layout_for, layout_names
+from snapshot.pages.render import Page, Typesetter
+from snapshot.source import marks
+from snapshot.source.source import Source, source_of
 from snapshot.typeset.fold import fold
 from snapshot.typeset.grid import set_pages
 from tests.conftest import LAYOUTS, REAL, read_back, small
@@ -41,7 +41,7 @@ def spans_partition(pages: list[Page], source: Source) -> None:
     assert (pages[-1].stop if pages else 0) == len(source.text)
 
 
-def says_its_source(setting: Setting, source: Source, pages: list[Page]) -> None:
+def says_its_source(setting: Typesetter, source: Source, pages: list[Page]) -> None:
     """Each page decodes, from its pixels, to its span of the source but for the folds."""
     spans_partition(pages, source)
     read = read_back(setting, source, pages)
@@ -54,7 +54,7 @@ def says_its_source(setting: Setting, source: Source, pages: list[Page]) -> None
 @given(texts, layouts)
 def test_pages_conserve_and_read_back(text, layout):
     source = Source(text)
-    setting = Setting(layout)
+    setting = Typesetter(layout)
     says_its_source(setting, source, list(setting.pages(source)))
 
 
@@ -62,7 +62,7 @@ def test_pages_conserve_and_read_back(text, layout):
 def test_units_are_not_torn(text, columns):
     """No wide glyph and no grapheme cluster that fits a row goes over the end of a row."""
     source = Source(text)
-    setting = Setting(small(columns, 5))
+    setting = Typesetter(small(columns, 5))
     atlas = setting.atlas(source)
     for grid in set_pages(source, atlas, columns, 5):
         lefts = np.isin(grid.cells, np.flatnonzero(atlas.codes < 0) - 1)
@@ -76,7 +76,7 @@ def test_units_are_not_torn(text, columns):
 @given(texts)
 def test_rendering_what_was_read_changes_nothing(text):
     """Escaping is stable, and only source text is ever needed: never pixels, never page text."""
-    setting = Setting(small(60, 6))
+    setting = Typesetter(small(60, 6))
     source = Source(text)
     pages = list(setting.pages(source))
     again = Source("".join(said.text for said in read_back(setting, source, pages)))
@@ -88,7 +88,7 @@ def test_rendering_what_was_read_changes_nothing(text):
 @given(texts, texts, layouts)
 def test_growing_text_keeps_full_pages(before, more, layout):
     """The middle grows by whole entries, and an entry ends with a newline."""
-    setting = Setting(layout)
+    setting = Typesetter(layout)
     old = list(setting.pages(Source(before + "\n")))
     new = list(setting.pages(Source(before + "\n" + more)))
     for one, other in zip(old[:-1], new, strict=False):
@@ -99,10 +99,10 @@ def test_growing_text_keeps_full_pages(before, more, layout):
 @given(texts.filter(bool), st.sampled_from(LAYOUTS))
 def test_bytes_do_not_depend_on_threads(text, name):
     source = Source(text * 40)
-    setting = Setting(small(40, 4, name))
+    setting = Typesetter(small(40, 4, name))
     single = [page.png for page in setting.pages(source, threads=1)]
     assert single == [page.png for page in setting.pages(source, threads=3)]
-    assert single == [page.png for page in Setting(small(40, 4, name)).pages(source)]
+    assert single == [page.png for page in Typesetter(small(40, 4, name)).pages(source)]
 
 
 @pytest.mark.parametrize("name", list(layout_names()))
@@ -122,7 +122,7 @@ def test_no_page_of_a_layout_is_resized(name):
 def test_last_page_is_no_higher_than_it_must_be(name):
     layout = layout_for(name=name)
     source = Source("x" * (layout.capacity + layout.columns * 40 + 7))
-    *_, last = Setting(layout).pages(source)
+    *_, last = Typesetter(layout).pages(source)
     if layout.billing.flat:
         # 672 of 1488 px are used: the grid is of whole units, and of its heights this is the cheapest.
         assert last.height in (layout.height, 1440)
@@ -137,7 +137,7 @@ def test_last_page_is_no_higher_than_it_must_be(name):
 @pytest.mark.parametrize("file", REAL)
 def test_real_transcripts_read_back(real: Path, file, name):
     source = source_of(snapshot.load(real / file))
-    setting = Setting(layout_for(name=name))
+    setting = Typesetter(layout_for(name=name))
     pages = list(setting.pages(source))
     says_its_source(setting, source, pages)
     said = "".join(page.text for page in read_back(setting, source, pages))
@@ -149,7 +149,7 @@ def test_real_transcripts_read_back(real: Path, file, name):
 def test_real_transcripts_keep_their_full_pages(real: Path, file):
     """Rendered after every tenth message, no full page ever changes."""
     transcript = snapshot.load(real / file)
-    setting = Setting(layout_for("claude-opus-4-8"))
+    setting = Typesetter(layout_for("claude-opus-4-8"))
     former: list[bytes] = []
     for count in range(10, len(transcript.messages) + 10, 10):
         part = replace(transcript, messages=transcript.messages[:count])
@@ -171,7 +171,7 @@ def test_what_folds_away_has_a_page_all_the_same():
 def test_end_mark_at_the_edge_of_a_page(extra):
     """A text that fills its page to the last cell has no room for the mark and needs none."""
     layout = small(30, 4)
-    setting = Setting(layout)
+    setting = Typesetter(layout)
     source = Source("a" * (layout.capacity + extra))
     pages = list(setting.pages(source))
     read = read_back(setting, source, pages)

@@ -15,18 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from snapshot._resources import locate
 from snapshot.errors import FontError
-from snapshot.layout import layout_for
-from snapshot.pages import Setting
+from snapshot.pages.layout import layout_for
+from snapshot.pages.render import Typesetter
 from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.blit import Blitter, bit_depth
-from snapshot.raster.drawn import read_drawn
-from snapshot.raster.face import load_face, user_face
-from snapshot.raster.opened import OpenFace
+from snapshot.raster.face import load_face
+from snapshot.raster.freetype_face import FreeTypeFace
+from snapshot.raster.glyph_text import read_glyph_text
 from snapshot.raster.png import encode_png
-from snapshot.resources import locate
-from snapshot.source import Source
-from snapshot.typeset import marks
+from snapshot.raster.user_font import user_face
+from snapshot.source import marks
+from snapshot.source.source import Source
 from tests.conftest import LAYOUTS, read_back, small
 
 FACES = sorted(path.stem for path in locate("fonts").glob("*.toml") if "noto" not in path.stem)
@@ -106,7 +107,7 @@ def test_scanlines_equal_their_slow_twin(levels, cell, shape, margins):
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_kernel_and_numpy_give_the_same_pages(name):
     layout = layout_for(name=name)
-    setting = Setting(layout)
+    setting = Typesetter(layout)
     atlas = setting.atlas(Source("a"))
     cells = np.random.default_rng(3).integers(
         0, len(atlas.ink), (layout.rows, layout.columns), dtype=np.int32
@@ -155,7 +156,7 @@ def test_no_glyph_is_clipped(face):
     atlas = atlas_for(loaded)
     font = freetype.Face(str(loaded.path))
     font.set_var_design_coords(loaded.axes)
-    drawn = read_drawn(loaded.drawn) if loaded.drawn else {}
+    drawn = read_glyph_text(loaded.drawn) if loaded.drawn else {}
 
     def ink(code: int, smaller: int) -> int:
         font.set_pixel_sizes(*(size - smaller for size in loaded.pixel_size))
@@ -184,7 +185,7 @@ def test_greek_and_cyrillic_twins_have_glyphs_of_their_own():
 
 
 def test_drawn_glyphs_parse_and_are_marks_and_more():
-    glyphs = read_drawn(locate("fonts") / "drawn-8x16.txt")
+    glyphs = read_glyph_text(locate("fonts") / "drawn-8x16.txt")
     assert {ord(mark) for mark in marks.PAGE_MARKS + marks.PAD + marks.END} <= glyphs.keys()
     assert {glyph.shape for glyph in glyphs.values()} == {(16, 8)}
     assert all(glyph.any() for glyph in glyphs.values())
@@ -204,7 +205,7 @@ def test_damaged_drawings_are_named(tmp_path: Path, text, line):
     path = tmp_path / "drawn.txt"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(FontError, match=rf"drawn\.txt, line {line}: "):
-        read_drawn(path)
+        read_glyph_text(path)
 
 
 # --- fonts of the user's
@@ -216,7 +217,7 @@ def test_a_font_file_can_be_named():
     face = load_face("fira-9x16")
     other = user_face(face.path, face)
     assert other.cell == face.cell
-    setting = Setting(small(60, 6, "claude-high"), font=face.path)
+    setting = Typesetter(small(60, 6, "claude-high"), font=face.path)
     source = Source("The quick brown fox, 0O1lI ↵ ⟦ → é\n    indented\n")
     pages = list(setting.pages(source))
     assert "".join(said.text for said in read_back(setting, source, pages)) == source.text
@@ -226,7 +227,7 @@ def test_a_font_file_can_be_named():
 def test_a_named_font_wins_over_all_but_the_marks(name):
     face = load_face(name)
     own, other = atlas_for(face), atlas_for(user_face(load_face("fira-8x16").path, face))
-    plain = OpenFace(user_face(load_face("fira-8x16").path, face))
+    plain = FreeTypeFace(user_face(load_face("fira-8x16").path, face))
     assert (other.ink[other.glyphs[ord("O")]] == plain.glyph(plain.index(ord("O")), clip=False)).all()
     assert (other.ink[other.glyphs[ord("↵")]] == own.ink[own.glyphs[ord("↵")]]).all()
 
@@ -236,10 +237,10 @@ def test_what_is_no_font_is_one_line(tmp_path: Path, content):
     path = tmp_path / "face.ttf"
     path.write_bytes(content)
     with pytest.raises(FontError, match=r"face\.ttf: not a font") as caught:
-        Setting(layout_for("gpt-5.5"), font=path)
+        Typesetter(layout_for("gpt-5.5"), font=path)
     assert "\n" not in str(caught.value)
 
 
 def test_a_missing_font_is_one_line(tmp_path: Path):
     with pytest.raises(FontError, match=r"none\.ttf"):
-        Setting(layout_for("gpt-5.5"), font=tmp_path / "none.ttf")
+        Typesetter(layout_for("gpt-5.5"), font=tmp_path / "none.ttf")

@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from benchmarks import cost, readme
-from snapshot.costs import example_models
-from snapshot.layout import layout_for
+from snapshot.costs.costs import example_models
+from snapshot.pages.layout import layout_for
 
 TEXT = readme.README.read_text(encoding="utf-8")
 

@@ -12,10 +12,10 @@ import pytest
 import snapshot
 from snapshot.compaction import Archive, compact
 from snapshot.compaction.estimate import Estimator
-from snapshot.compaction.snapshots import image_parts
+from snapshot.compaction.page_rung import image_parts
 from snapshot.errors import CannotFit, NotOverflow, SummarizerRequired
-from snapshot.layout import reader_for
 from snapshot.messages import Image, Message, Text, Transcript, Usage
+from snapshot.models.ids import profile_for
 from snapshot.recovery import recover
 from snapshot.requests import request
 from snapshot.requests.check import check
@@ -29,7 +29,7 @@ MODEL = "claude-opus-4-8"
 def test_the_errors_figures_correct_the_estimate():
     """One pass is enough, also where the estimate was far too low."""
     transcript = long_conversation(200)
-    estimated = Estimator(reader_for(MODEL)).messages(transcript.messages)
+    estimated = Estimator(profile_for(MODEL)).messages(transcript.messages)
     for real in (estimated * 7 // 10, estimated, estimated * 2):
         window = real * 9 // 10
         error = {"error": {"message": f"prompt is too long: {real} tokens > {window} maximum"}}
@@ -44,7 +44,7 @@ def counted_conversation() -> Transcript:
     transcript = long_conversation(200)
     messages = list(transcript.messages)
     for at, factor in ((4, 1.0), (len(messages) - 5, 1.3)):
-        before = Estimator(reader_for(MODEL)).messages(messages[:at])
+        before = Estimator(profile_for(MODEL)).messages(messages[:at])
         messages[at] = replace(messages[at], usage=Usage(1000 + round(before * factor), 10))
     return replace(transcript, messages=tuple(messages))
 
@@ -52,7 +52,7 @@ def counted_conversation() -> Transcript:
 def test_usage_and_pages_are_no_reason_to_correct_twice():
     """The figures of the error are those of the request as it was sent, overhead and pages included."""
     counted = counted_conversation()
-    plain = Estimator(reader_for(MODEL)).messages(counted.messages)
+    plain = Estimator(profile_for(MODEL)).messages(counted.messages)
     first = compact(counted, model=MODEL, window=60_000, trigger="manual")
     assert first.archive is not None
     assert first.archive.pages
@@ -86,7 +86,7 @@ def test_what_is_given_is_safe_to_the_token(layout, share):
 
 def test_without_figures_the_window_was_exceeded():
     transcript = long_conversation(60)
-    estimated = Estimator(reader_for("gpt-5.5")).messages(transcript.messages)
+    estimated = Estimator(profile_for("gpt-5.5")).messages(transcript.messages)
     error = {
         "status": 400,
         "body": {"error": {"message": "Your input exceeds the context window of this model."}},

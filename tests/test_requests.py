@@ -202,7 +202,12 @@ def said(transcript: Transcript, *, orphans: bool = False) -> dict[str, list[Any
 def test_a_request_reads_back_as_what_was_said(api, turns, starts):
     transcript = conversation(turns, starts=starts)
     back = from_messages(assert_sent(transcript, api), format=OWN[api])
-    assert not {o.kind for o in back.oddities} & {"orphan-result", "open-call", "unknown-part", "wrong-type"}
+    assert not {o.kind for o in back.diagnostics} & {
+        "orphan-result",
+        "open-call",
+        "unknown-part",
+        "wrong-type",
+    }
     wanted, found = said(transcript), said(back, orphans=True)
     empty = [(ref, "" if text.startswith("(no ") else text) for ref, text in found["results"]]
     assert found | {"results": empty} == wanted

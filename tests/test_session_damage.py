@@ -196,7 +196,7 @@ def test_an_open_call_in_the_middle_is_damage_and_at_the_end_is_not(path):
             history.rows.put_branch("main", history.rows.put_message(leaf, answer()), model="")
         history = store.history("other")
         assert len(history.path()) == 5
-        assert [oddity.kind for oddity in history.damage] == ["open-call"]
+        assert [diagnostic.kind for diagnostic in history.damage] == ["open-call"]
     repaired(path)
 
 

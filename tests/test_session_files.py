@@ -9,8 +9,8 @@ import pytest
 
 from snapshot.compaction.estimate import Estimator
 from snapshot.errors import SessionDamaged, SessionError
-from snapshot.layout import reader_for
 from snapshot.messages import Message, Text
+from snapshot.models.ids import profile_for
 from snapshot.requests import APIS, request
 from snapshot.requests.check import check
 from snapshot.session import Checkpoint, Store, load_run, save_run
@@ -139,7 +139,7 @@ def test_a_cut_run_keeps_the_newest_that_fit_and_no_orphan(store, tokens):
     for name, at in (("early", 1), ("late", -1)):
         history.label(name, at=history.path()[at][0])
     save_run(history)
-    estimator = Estimator(reader_for(MODEL))
+    estimator = Estimator(profile_for(MODEL))
     cut = load_run(save_run(history)).cut(tokens)
     kept = [message for _, message in cut.sent.kept]
     assert kept[:1] == messages[:1]

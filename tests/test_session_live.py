@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from snapshot.compaction.summary import SummaryRequest
+from snapshot.compaction.summary.prompted import SummaryRequest
 from snapshot.errors import NotSent, SessionBusy, SessionError, StaleCompaction
 from snapshot.messages import Message, Text
 from snapshot.requests import APIS, request

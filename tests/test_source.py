@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import snapshot
 from snapshot.messages import File, Image, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, Transcript
-from snapshot.payloads import payloads
-from snapshot.source import source_of
-from snapshot.typeset.marks import ELIDED, FIELD, SCOPE
+from snapshot.source.marks import ELIDED, FIELD, SCOPE
+from snapshot.source.payloads import payloads
+from snapshot.source.source import source_of
 from tests.conftest import REAL
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8).decode()

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import snapshot
-from snapshot.adapters import anthropic_summarizer, litellm_summarizer, openai_summarizer
-from snapshot.compaction.excerpt import clip
-from snapshot.compaction.summary import SummaryRequest, summarize
+from snapshot.compaction.summary.clip import clip
+from snapshot.compaction.summary.prompted import SummaryRequest, summarize
 from snapshot.errors import CannotFit, SnapshotError
-from snapshot.layout import layout_for
 from snapshot.messages import Message, Reasoning, Text, ToolCall, ToolResult
-from snapshot.tokens import text_tokens
+from snapshot.models.tokens import text_tokens
+from snapshot.pages.layout import layout_for
+from snapshot.summarizers import anthropic_summarizer, litellm_summarizer, openai_summarizer
 from tests.conftest import REAL, case
 
 READER = layout_for("claude-opus-4-8").reader

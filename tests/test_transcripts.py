@@ -16,7 +16,8 @@ from snapshot.messages import (
     ToolResult,
     Transcript,
 )
-from snapshot.transcripts import FORMATS, load
+from snapshot.transcripts import load
+from snapshot.transcripts.registry import FORMATS
 from tests.transcript_samples import (
     DETECTED,
     EXAMPLE,
@@ -80,7 +81,7 @@ def test_real_trajectory():
         pytest.skip("real transcripts are kept beside the repository, and are not here")
     steps = json.loads(path.read_bytes())["steps"]
     transcript = load(path)
-    assert (transcript.format, transcript.model, transcript.oddities) == ("atif", "claude-opus-5", ())
+    assert (transcript.format, transcript.model, transcript.diagnostics) == ("atif", "claude-opus-5", ())
     results = [r for step in steps for r in step.get("observation", {}).get("results", [])]
     observed = sum(bool(step.get("observation", {}).get("results")) for step in steps)
     assert len(transcript.messages) == len(steps) + observed
@@ -143,7 +144,7 @@ def test_encodings_read_alike(encoding):
 def test_bytes_that_are_no_text(data, where):
     transcript = load(data)
     assert "\ufffd" in said(transcript)[0]
-    assert [o.where for o in transcript.oddities if o.kind == "invalid-utf8"] == [where]
+    assert [o.where for o in transcript.diagnostics if o.kind == "invalid-utf8"] == [where]
 
 
 def test_bad_bytes_in_a_log_spoil_one_character_only():
@@ -160,7 +161,7 @@ def test_lone_surrogates_are_counted():
     (note,) = notes(transcript, "lone-surrogate")
     assert note.startswith("message 1:")
     assert note.endswith("(2 times)")
-    assert not load(json.dumps([{"role": "user", "content": "👍🏽"}]).encode()).oddities
+    assert not load(json.dumps([{"role": "user", "content": "👍🏽"}]).encode()).diagnostics
 
 
 # --- errors
@@ -262,7 +263,7 @@ def test_damage_does_not_spread():
     ]
     transcript = load(b"\n".join(lines))
     assert said(transcript) == ["Check both.", "Clean up."]
-    torn = [o.where for o in transcript.oddities if o.kind == "torn-line"]
+    torn = [o.where for o in transcript.diagnostics if o.kind == "torn-line"]
     assert [where.split(",")[0] for where in torn] == ["line 2", "line 3", "line 5"]
     # Two records on one line, and one behind a line that is torn from the start.
     assert said(load(packed(SESSION[3]) + packed(SESSION[15]))) == ["Check both.", "Clean up."]

@@ -44,7 +44,7 @@ def test_codex_events_are_not_words():
             words("assistant", "Gone."),
         )
     )  # fmt: skip
-    assert (transcript.format, transcript.model, transcript.oddities) == ("codex", "gpt-x", ())
+    assert (transcript.format, transcript.model, transcript.diagnostics) == ("codex", "gpt-x", ())
     assert outline(transcript) == [
         ("system", ["Text"]),
         ("system", ["Text"]),
@@ -57,7 +57,7 @@ def test_codex_events_are_not_words():
     (result,) = only(parts_of(transcript), ToolResult)
     assert result == ToolResult("c", (Text("no such file\n"), Text("exit code 2")), is_error=True)
     assert json.loads(transcript.messages[4].raw[0]["output"])["metadata"]["exit_code"] == 2
-    assert [row.kind for row in transcript.aside] == ["session_meta", "ghost_snapshot"]
+    assert [row.kind for row in transcript.extra_rows] == ["session_meta", "ghost_snapshot"]
 
 
 def test_codex_turns_that_were_taken_back_are_a_conversation():
@@ -177,7 +177,7 @@ def test_pi_log_of_a_run_has_each_message_at_its_end():
         ]
     events += [{"type": "turn_end", "message": reply}, {"type": "agent_end", "messages": [user, reply]}]
     transcript = load(log(HEADER, *events))
-    assert (transcript.format, said(transcript), transcript.oddities) == ("pi", ["a", "b"], ())
+    assert (transcript.format, said(transcript), transcript.diagnostics) == ("pi", ["a", "b"], ())
 
 
 def test_pi_notes_beside_the_talk_are_no_branch():
@@ -194,7 +194,7 @@ def test_pi_notes_beside_the_talk_are_no_branch():
     assert [(c.id, c.title, c.main) for c in conversations(data)] == [("6", "Notes", True)]
     transcript = load(data)
     assert said(transcript) == ["a", "b", "c"]
-    assert [row.kind for row in transcript.aside] == ["title", "custom", "label", "label"]
+    assert [row.kind for row in transcript.extra_rows] == ["title", "custom", "label", "label"]
     assert said(load(data, conversation="1")) == ["a"]
     glued = log(HEADER) + b'{"type":"message","id":"0","mess' + log(told("1", None, "user", "a"))
     assert (said(load(glued)), kinds(load(glued))) == (["a"], {"torn-line": 1})
@@ -254,7 +254,7 @@ def test_ui_messages():
         packed([{"id": "1", "role": "user", "parts": [{"type": "text", "text": "?"}, png, pdf]},
                 {"id": "2", "role": "assistant", "metadata": {"k": 1}, "parts": parts}])
     )  # fmt: skip
-    assert (transcript.format, transcript.oddities) == ("ai-sdk", ())
+    assert (transcript.format, transcript.diagnostics) == ("ai-sdk", ())
     assert [(m.role, m.parts) for m in transcript.messages] == [
         ("user", (Text("?"), Image("image/png", b"hi"), File("f", "application/pdf", source="https://x/f"))),
         (
@@ -284,7 +284,7 @@ def test_ui_messages():
             ),
         ),
     ]
-    assert transcript.aside == (Opaque("metadata", '{"k":1}'),)
+    assert transcript.extra_rows == (Opaque("metadata", '{"k":1}'),)
 
 
 def test_ui_messages_of_version_4():

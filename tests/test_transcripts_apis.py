@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from snapshot.errors import TranscriptError
 from snapshot.messages import File, Image, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, Usage
-from snapshot.source import source_of
+from snapshot.source.source import source_of
 from snapshot.transcripts import from_messages, load
 from tests.conftest import case
 
@@ -28,7 +28,7 @@ def case_input(name: str) -> Any:
 
 
 def kinds(transcript: Any) -> list[str]:
-    return [oddity.kind for oddity in transcript.oddities]
+    return [diagnostic.kind for diagnostic in transcript.diagnostics]
 
 
 def items(*values: Json) -> list[Message]:
@@ -46,7 +46,7 @@ def test_responses_items():
     """Case 014: reasoning and what it led to are one message; the order of outputs does not matter."""
     transcript = load(case("014") / "input.json")
     given_ = case_input("014")
-    assert (transcript.format, transcript.oddities) == ("openai-responses", ())
+    assert (transcript.format, transcript.diagnostics) == ("openai-responses", ())
     assert [(m.role, len(m.raw)) for m in transcript.messages] == [
         ("system", 1), ("user", 1), ("assistant", 3), ("tool", 2), ("assistant", 2), ("user", 1),
         ("assistant", 2), ("tool", 1), ("assistant", 2), ("user", 1),
@@ -153,7 +153,7 @@ def test_responses_parts():
 )  # fmt: skip
 def test_responses_built_in_calls(call, output, parts):
     transcript = from_messages([call, output])
-    assert (transcript.format, transcript.oddities) == ("openai-responses", ())
+    assert (transcript.format, transcript.diagnostics) == ("openai-responses", ())
     assert tuple(part for m in transcript.messages for part in m.parts) == parts
     assert [m.raw for m in transcript.messages] == [(call,), (output,)]
 
@@ -180,7 +180,7 @@ def test_responses_items_without_words_are_kept():
 def test_gemini_contents():
     """Case 027: calls without ids are not mixed up, both spellings read alike, no signature is printed."""
     transcript = load(case("027") / "input.json")
-    assert (transcript.format, transcript.oddities) == ("gemini", ())
+    assert (transcript.format, transcript.diagnostics) == ("gemini", ())
     calls = {p.id: p for m in transcript.messages for p in m.parts if isinstance(p, ToolCall)}
     results = [p for m in transcript.messages for p in m.parts if isinstance(p, ToolResult)]
     told = [
@@ -378,7 +378,7 @@ def test_a_summary_by_the_service_is_words():
     sealed = {"type": "compaction", "content": None, "encrypted_content": "c2VhbGVk"}
     transcript = from_messages([{"role": "assistant", "content": [sealed]}], format="anthropic")
     assert [part.kind for part in transcript.messages[0].parts if isinstance(part, Opaque)] == ["compaction"]
-    assert transcript.oddities == ()
+    assert transcript.diagnostics == ()
 
 
 # --- messages in memory

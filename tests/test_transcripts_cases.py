@@ -91,8 +91,8 @@ def test_case_024_claude_code():
         ("assistant", ["Text"]),
     ]
     assert [message.usage for message in whole.messages if message.usage] == [Usage(12904, 60)] * 4
-    aside = {row.kind for row in whole.aside}
-    assert aside >= {"hologram", "progress", "attachment", "queue-operation", "file-history-snapshot"}
+    extra_rows = {row.kind for row in whole.extra_rows}
+    assert extra_rows >= {"hologram", "progress", "attachment", "queue-operation", "file-history-snapshot"}
     assert (
         "1 attachment, 1 file-history-snapshot, 1 progress, 1 queue-operation"
         in notes(whole, "bookkeeping")[0]
@@ -124,7 +124,7 @@ def test_case_025_codex():
     # What the last request held, not the sum of all requests; none is made up for those without.
     assert [message.usage for message in whole.messages if message.usage] == [Usage(21000, 90)]
     assert only(parts_of(whole), ToolCall)[1].arguments.count("\n") == 3
-    assert [row.kind for row in whole.aside] == ["session_meta", "compacted", "world_state"]
+    assert [row.kind for row in whole.extra_rows] == ["session_meta", "compacted", "world_state"]
     assert kinds(whole) == {"compaction": 1, "unknown-row": 1}
     sent = load(path, as_sent=True)
     assert said(sent) == [
@@ -170,7 +170,7 @@ def test_case_029_langchain():
         ("lc_2", True),
         ("", False),
     ]
-    artifact, remove = first.aside
+    artifact, remove = first.extra_rows
     assert (artifact.kind, json.loads(artifact.json), remove.kind) == (
         "artifact",
         {"hits": [311, 377]},
@@ -218,7 +218,7 @@ def test_a_conversation_is_chosen_on_the_command_line(tmp_path):
 def test_real_files_have_no_part_unknown(real):
     for path in sorted(real.glob("*.json*")):
         transcript = load(path)
-        assert transcript.oddities == ()
+        assert transcript.diagnostics == ()
         assert not only(parts_of(transcript), Opaque)
         assert len(transcript.messages) > 20
         assert any(isinstance(part, Text) for part in parts_of(transcript))

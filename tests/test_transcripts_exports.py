@@ -51,7 +51,7 @@ TREE = (
 
 def test_chatgpt_conversation_is_the_way_to_its_current_node():
     transcript = load(packed([exported(*TREE)]))
-    assert (transcript.format, transcript.model, transcript.oddities) == ("chatgpt-export", "gpt-x", ())
+    assert (transcript.format, transcript.model, transcript.diagnostics) == ("chatgpt-export", "gpt-x", ())
     assert [(m.role, m.parts) for m in transcript.messages] == [
         ("system", (Text("P\nI"),)),
         ("user", (Text("Count."),)),
@@ -60,7 +60,7 @@ def test_chatgpt_conversation_is_the_way_to_its_current_node():
         ("assistant", (Text("Two."),)),
     ]
     assert transcript.messages[1].time == "1970-01-01T00:00:01.500Z"
-    assert [row.kind for row in transcript.aside] == ["weightless"]
+    assert [row.kind for row in transcript.extra_rows] == ["weightless"]
 
 
 def test_chatgpt_other_leaves_and_other_conversations():
@@ -100,7 +100,7 @@ def test_claude_export():
     answer = {"uuid": "b", "sender": "assistant", "text": "So.", "content": found}
     data = packed([{"uuid": "K", "name": "Whys", "updated_at": "U", "chat_messages": [human, answer]}])
     transcript = load(data)
-    assert (transcript.format, transcript.oddities) == ("claude-export", ())
+    assert (transcript.format, transcript.diagnostics) == ("claude-export", ())
     assert [(m.role, m.parts) for m in transcript.messages] == [
         (
             "user",
@@ -131,7 +131,7 @@ def test_sharegpt():
     ]
     one = {"conversations": turns, "system": "S", "tools": "[]"}
     transcript = load(packed([one]))
-    assert (transcript.format, transcript.oddities) == ("sharegpt", ())
+    assert (transcript.format, transcript.diagnostics) == ("sharegpt", ())
     assert [(m.role, m.parts) for m in transcript.messages] == [
         ("system", (Text("S"),)),
         ("user", (Text("?"),)),
@@ -152,7 +152,7 @@ def test_chatml():
         "<|im_start|>user\n<tool_response>\nR\n</tool_response><|im_end|>\n<|im_start|>assistant\nopen\nend"
     )
     transcript = load(text.encode())
-    assert (transcript.format, transcript.oddities) == ("chatml", ())
+    assert (transcript.format, transcript.diagnostics) == ("chatml", ())
     assert [(m.role, m.parts) for m in transcript.messages] == [
         ("system", (Text("S"),)),
         ("user", (Text("hi\n\nthere"),)),

@@ -82,7 +82,7 @@ def test_anthropic_blocks():
         Reasoning("t", "s"),
         Opaque("redacted_thinking", '{"type":"redacted_thinking","data":"x"}'),
     ]
-    assert transcript.oddities == ()
+    assert transcript.diagnostics == ()
 
 
 def test_unknown_parts_are_kept_and_counted():
@@ -184,11 +184,11 @@ def test_malformed_messages_are_read_by_one_rule_each():
         (Opaque("string", '"just a string"'),),
     ]
     assert [m.role for m in transcript.messages[-3:]] == ["system", "assistant", "system"]
-    assert [o.where for o in transcript.oddities if o.kind == "unknown-message"] == [
+    assert [o.where for o in transcript.diagnostics if o.kind == "unknown-message"] == [
         "message 8",
         "message 10",
     ]
-    assert [o.where for o in transcript.oddities if o.kind == "no-id"] == ["message 4", "message 5"]
+    assert [o.where for o in transcript.diagnostics if o.kind == "no-id"] == ["message 4", "message 5"]
     assert kinds(transcript)["wrong-type"] == 5
 
 
@@ -231,7 +231,7 @@ def test_openai_empty_messages_and_old_calls():
     """Case 015: null, empty lists, missing keys, the old form of calls, a refusal."""
     transcript = load(EMPTIES)
     assert transcript.format == "openai-chat"
-    assert transcript.oddities == ()
+    assert transcript.diagnostics == ()
     assert [(m.role, m.parts) for m in transcript.messages] == [
         ("system", ()),
         ("user", (Text("  \n"),)),
@@ -283,7 +283,7 @@ def test_openai_parts():
         File("a.pdf", "application/pdf", b"pdf"),
         File("", "application/octet-stream", source="file_1"),
     ]
-    assert transcript.oddities == ()
+    assert transcript.diagnostics == ()
     broken = {"type": "image_url", "image_url": {"url": "data:image/png;base64,%%%"}}
     transcript = load(packed([{"role": "user", "content": [broken, {"type": "video"}]}]))
     assert [part.kind for part in only(parts_of(transcript), Opaque)] == ["image_url", "video"]
@@ -373,7 +373,7 @@ def test_rows_that_were_appended_again():
 def test_a_subagents_own_file_is_a_conversation():
     transcript = load(log(SESSION[11], SESSION[12]))
     assert said(transcript) == ["Search.", "Found."]
-    assert transcript.oddities == ()
+    assert transcript.diagnostics == ()
 
 
 def test_one_message_is_one_whatever_comes_between():

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from snapshot.errors import TranscriptError
 from snapshot.messages import Message, Text, ToolResult, Transcript
-from snapshot.transcripts import _unpack, conversations, detect, load
+from snapshot.transcripts import conversations, detect, load
+from snapshot.transcripts.io import unpack
 from tests.transcript_samples import (
     EXAMPLE,
     PLAIN,
@@ -95,7 +96,7 @@ def test_any_bytes_behind_a_magic_are_one_error(data, magic):
 @pytest.mark.parametrize("tool", PACKERS)
 def test_a_bomb_is_refused_before_it_goes_off(tool, monkeypatch):
     """What is held at most is the bound, and the bound is far from what it would unpack to."""
-    monkeypatch.setattr(_unpack, "_FREE", 1 << 20)
+    monkeypatch.setattr(unpack, "_FREE", 1 << 20)
     bomb = PACKERS[tool](b"[" + b" " * (64 << 20))
     tracemalloc.start()
     with pytest.raises(TranscriptError, match=r"unpacks to more than \d+ MiB, over 200 times its size"):
@@ -106,14 +107,14 @@ def test_a_bomb_is_refused_before_it_goes_off(tool, monkeypatch):
 
 
 def test_an_honest_ratio_is_no_bomb(monkeypatch):
-    monkeypatch.setattr(_unpack, "_FREE", 1 << 10)
+    monkeypatch.setattr(unpack, "_FREE", 1 << 10)
     data = log(*(SESSION_ROW | {"uuid": str(number)} for number in range(400)))
     assert len(data) > 10 * len(zlib.compress(data))
     assert load(gzip.compress(data)) == load(data)
 
 
 def test_without_a_zstandard_module_the_error_says_how_to_get_one(monkeypatch):
-    monkeypatch.setattr(_unpack, "zstd_module", lambda: None)
+    monkeypatch.setattr(unpack, "zstd_module", lambda: None)
     with pytest.raises(TranscriptError, match=r"pip install 'snapshot-pages\[zstd\]'"):
         load(zstd.compress(b"words"))
 

@@ -8,27 +8,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wcwidth import iter_graphemes
 
-from snapshot.layout import layout_for
-from snapshot.pages import Setting
-from snapshot.source import Source
+from snapshot.pages.layout import layout_for
+from snapshot.pages.render import Typesetter
+from snapshot.source import marks
+from snapshot.source.codepoints import code_points, from_code_points
+from snapshot.source.source import Source
 from snapshot.typeset import grid as grid_module
-from snapshot.typeset import marks
+from snapshot.typeset.arabic import AFTER, BEFORE, joining_type
 from snapshot.typeset.clusters import continuations
+from snapshot.typeset.coverage import Coverage
 from snapshot.typeset.emoji import name_of
+from snapshot.typeset.fast_path import PlainSetter
 from snapshot.typeset.fold import fold
 from snapshot.typeset.grid import pads_before, set_pages
-from snapshot.typeset.joining import AFTER, BEFORE, joining_type
-from snapshot.typeset.pagetext import Coverage, code_points, decode, encode, from_code_points
-from snapshot.typeset.plain import PlainSetter
-from snapshot.typeset.splice import Splice, widened
-from snapshot.typeset.uncovered import uncovered
-from snapshot.typeset.units import FIRST_UNIT, Unit
+from snapshot.typeset.missing_glyphs import uncovered
+from snapshot.typeset.offset_map import OffsetMap, insert_runs
+from snapshot.typeset.pagetext import decode, encode
+from snapshot.typeset.shaped import FIRST_UNIT, ShapedCluster
 from tests.test_promises import texts
 
 
 @pytest.fixture(scope="module")
 def atlas():
-    return Setting(layout_for("claude-opus-4-8")).atlas(Source("abc"))
+    return Typesetter(layout_for("claude-opus-4-8")).atlas(Source("abc"))
 
 
 @pytest.mark.parametrize(
@@ -74,16 +76,16 @@ def test_page_text(atlas, source, printed):
 @given(texts)
 def test_page_text_decodes(text):
     folded = fold(text).text
-    setting = Setting(layout_for("claude-opus-4-8"))
+    setting = Typesetter(layout_for("claude-opus-4-8"))
     page_text = encode(folded, setting.atlas(Source(text)))
     assert decode(page_text.text) == (folded, ())
 
 
-def slow_units(text: str) -> list[Unit]:
+def slow_units(text: str) -> list[ShapedCluster]:
     """Clusters with their forms, one after the other."""
     clusters = list(iter_graphemes(text))
     types = [joining_type(cluster[0]) for cluster in clusters]
-    units: list[Unit] = []
+    units: list[ShapedCluster] = []
     for at, cluster in enumerate(clusters):
         before = at > 0 and types[at - 1] & AFTER and types[at] & BEFORE and clusters[at - 1][-1] != "\u200c"
         after = (
@@ -94,9 +96,9 @@ def slow_units(text: str) -> list[Unit]:
         )
         form = (BEFORE if before else 0) | (AFTER if after else 0)
         if before and cluster[0] in "آأإا" and clusters[at - 1][0] == "ل":
-            units[-1] = Unit(units[-1].text + cluster, units[-1].form & BEFORE)
+            units[-1] = ShapedCluster(units[-1].text + cluster, units[-1].form & BEFORE)
         else:
-            units.append(Unit(cluster, form))
+            units.append(ShapedCluster(cluster, form))
     return units
 
 
@@ -104,7 +106,7 @@ STAND_IN = 0xF0000  # private characters that the twin has for units
 
 
 def slow_encode(  # noqa: PLR0912
-    folded: str, coverage: Coverage, genuine: set[int]
+    folded: str, coverage: Coverage, mark_offsets: set[int]
 ) -> list[tuple[str, int]]:
     """Page text by a plain reading of the rules: each unit with the offset of its first character."""
     printed: list[tuple[str, int]] = []
@@ -137,7 +139,7 @@ def slow_encode(  # noqa: PLR0912
         else:
             if char in "\n\t":
                 text, listed = {"\n": marks.NEWLINE, "\t": marks.TAB}[char], 0
-            elif coverage.cells[ord(char)] and (char not in marks.PAGE_MARKS or at in genuine):
+            elif coverage.cells[ord(char)] and (char not in marks.PAGE_MARKS or at in mark_offsets):
                 text, listed = char, 0
             elif joins and 0 < listed < 8:
                 before, first = printed.pop()
@@ -158,11 +160,11 @@ def slow_encode(  # noqa: PLR0912
 def test_page_text_equals_its_slow_twin(text, data):
     folded = fold(text).text
     places = [at for at, char in enumerate(folded) if char in marks.SOURCE_MARKS]
-    genuine = data.draw(st.sets(st.sampled_from(places)) if places else st.just(set()))
-    coverage = Setting(layout_for("claude-opus-4-8")).atlas(Source(text))
+    mark_offsets = data.draw(st.sets(st.sampled_from(places)) if places else st.just(set()))
+    coverage = Typesetter(layout_for("claude-opus-4-8")).atlas(Source(text))
     # So wide that no cluster is torn.
-    found = encode(folded, coverage, genuine=np.array(sorted(genuine), np.int64), widest=10**6)
-    slow = slow_encode(folded, coverage, genuine)
+    found = encode(folded, coverage, mark_offsets=np.array(sorted(mark_offsets), np.int64), widest=10**6)
+    slow = slow_encode(folded, coverage, mark_offsets)
     codes = np.where(found.codes < FIRST_UNIT, found.codes, found.codes - FIRST_UNIT + STAND_IN)
     assert from_code_points(codes) == "".join(printed for printed, _ in slow)
     starts = np.setdiff1d(np.arange(found.codes.size), found.joined).tolist()
@@ -172,8 +174,8 @@ def test_page_text_equals_its_slow_twin(text, data):
 
 def test_genuine_marks_are_told_from_forged_ones(atlas):
     text = "⁋user\n⁋user‣x‣"
-    genuine = np.array([0, 11], np.int64)
-    printed = encode(text, atlas, genuine=genuine).text
+    mark_offsets = np.array([0, 11], np.int64)
+    printed = encode(text, atlas, mark_offsets=mark_offsets).text
     assert printed == "⁋user↵⟦204B⟧user‣x⟦2023⟧"
     assert decode(printed) == (text, (0, 11))
 
@@ -191,7 +193,7 @@ def test_continuations_are_those_of_the_library(text):
 @given(texts, st.integers(1, 400))
 def test_stretches_change_nothing(text, size):
     """Text is encoded in stretches of some size; where they end shows nowhere."""
-    setting = Setting(layout_for("claude-opus-4-8"))
+    setting = Typesetter(layout_for("claude-opus-4-8"))
     source = Source(text * 3)
     atlas = setting.atlas(source)
     whole = [grid.cells.tolist() for grid in set_pages(source, atlas, 30, 5)]
@@ -202,7 +204,7 @@ def test_stretches_change_nothing(text, size):
 
 @given(texts, st.integers(1, 400), st.integers(4, 60))
 def test_the_kernel_sets_what_numpy_sets(text, size, columns):
-    setting = Setting(layout_for("claude-opus-4-8"))
+    setting = Typesetter(layout_for("claude-opus-4-8"))
     text = text * 3
     own = tuple(at for at, char in enumerate(text) if char in marks.SOURCE_MARKS and at % 2)
     source = Source(text, own)
@@ -220,7 +222,7 @@ def test_the_kernel_sets_what_numpy_sets(text, size, columns):
 def test_the_kernel_has_room_for_the_widest_characters(char, columns):
     """Each may be as wide as any, with filling before it in every row."""
     source = Source(char * 4000)
-    atlas = Setting(layout_for("claude-opus-4-8")).atlas(source)
+    atlas = Typesetter(layout_for("claude-opus-4-8")).atlas(source)
     plain, quick = (list(set_pages(source, atlas, columns, 40, compiled=way)) for way in (False, True))
     assert [grid.stop for grid in quick] == [grid.stop for grid in plain]
     assert all((one.cells == other.cells).all() for one, other in zip(quick, plain, strict=True))
@@ -228,7 +230,7 @@ def test_the_kernel_has_room_for_the_widest_characters(char, columns):
 
 def test_the_kernel_is_at_work():
     """Plain text goes through it; clusters and controls do not."""
-    atlas = Setting(layout_for("claude-opus-4-8")).atlas(Source("x"))
+    atlas = Typesetter(layout_for("claude-opus-4-8")).atlas(Source("x"))
     for text, plain in (
         ("a  b\n\tc — é ⁋ ⸘ 漢字", True),
         ("🚀", False),
@@ -300,10 +302,10 @@ def test_splices_equal_a_list_that_is_changed(places, rest):
         after.append(len(before))
         before.append(len(before))
     gone, made = (np.array([place[which] for place in places], np.int64) for which in (1, 2))
-    splice = Splice(np.array(at, np.int64), gone, made)
-    assert [splice.origin(offset) for offset in range(len(after))] == after
+    offset_map = OffsetMap(np.array(at, np.int64), gone, made)
+    assert [offset_map.origin(offset) for offset in range(len(after))] == after
     offsets = np.array(sorted(first), np.int64)
-    assert splice.forward(offsets).tolist() == [first[offset] for offset in offsets.tolist()]
+    assert offset_map.forward(offsets).tolist() == [first[offset] for offset in offsets.tolist()]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), max_size=150), st.integers(0, 5))
@@ -315,7 +317,7 @@ def test_widening_equals_a_list_that_grows(gaps, rest):
     for item in range(items.size + 1):
         slow += [0] * int(extra[at == item].sum())
         slow += items[item : item + 1].tolist()
-    assert widened(items, at, extra).tolist() == slow
+    assert insert_runs(items, at, extra).tolist() == slow
 
 
 def test_uncovered_is_counted_by_kind(atlas):

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from snapshot import folder as pages_folder
 from snapshot.errors import SnapshotError
 from snapshot.legibility.ocr import has_ocr
 from snapshot.legibility.report import as_html
 from snapshot.legibility.verify import Verdict, verify
+from snapshot.pages import folder as pages_folder
 from tests.conftest import small_face
 from tests.test_cli import run
 

@@ -14,20 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cli
-from snapshot import folder
 from snapshot.errors import PageError
-from snapshot.layout import layout_for
-from snapshot.pages import Setting
+from snapshot.pages import folder
+from snapshot.pages.layout import layout_for
+from snapshot.pages.render import Typesetter
 from snapshot.raster import face as face_module
 from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.face import load_face
-from snapshot.source import Source, slice_of
+from snapshot.source.source import Source, slice_of
+from snapshot.typeset.arabic import AFTER, BEFORE, joining_type
 from snapshot.typeset.fold import fold
-from snapshot.typeset.joining import AFTER, BEFORE, joining_type
-from snapshot.typeset.needed import needed
+from snapshot.typeset.missing_glyphs import missing_glyphs, uncovered
 from snapshot.typeset.pagetext import encode
-from snapshot.typeset.uncovered import uncovered
-from snapshot.typeset.units import Unit
+from snapshot.typeset.shaped import ShapedCluster
 from tests.conftest import read_back, small
 
 pytest.importorskip("manimgx_fonts", reason="the extra `world` is not installed")
@@ -73,7 +72,7 @@ NAMES = ("claude-standard", "claude-standard/dense", "gemini-3/lines")
 
 def atlas_of(text: str, face: str = "fira-9x16") -> Atlas:
     loaded = load_face(face)
-    return atlas_for(loaded, needed(text, atlas_for(loaded)))
+    return atlas_for(loaded, missing_glyphs(text, atlas_for(loaded)))
 
 
 @pytest.mark.parametrize("face", ["fira-8x16", "fira-9x16"])
@@ -88,7 +87,7 @@ def test_every_script_is_drawn(script, face):
 
 @given(texts, st.integers(20, 90), st.sampled_from(NAMES))
 def test_any_mixture_reads_back(text, columns, name):
-    setting = Setting(small(columns, 5, name))
+    setting = Typesetter(small(columns, 5, name))
     source = Source(text)
     pages = list(setting.pages(source))
     assert "".join(said.text for said in read_back(setting, source, pages)) == fold(text).text
@@ -96,13 +95,13 @@ def test_any_mixture_reads_back(text, columns, name):
 
 @given(texts, texts)
 def test_what_comes_behind_changes_no_full_page(before, more):
-    setting = Setting(small(24, 3))
+    setting = Typesetter(small(24, 3))
     old = [page.png for page in setting.pages(Source(before + "\n"))]
     new = [page.png for page in setting.pages(Source(before + "\n" + more))]
     assert new[: len(old) - 1] == old[:-1]
     base = atlas_for(setting.face)
-    first = needed(before + "\n", base)
-    assert needed(before + "\n" + more, base)[: len(first)] == first
+    first = missing_glyphs(before + "\n", base)
+    assert missing_glyphs(before + "\n" + more, base)[: len(first)] == first
 
 
 @given(texts)
@@ -133,7 +132,7 @@ def test_atlases_grow_by_what_is_needed():
         "noto-world/devanagari",
     ]
     assert atlas_of("plain, é — → А").extra == ()
-    assert needed("plain " * 9, atlas_for(load_face("fira-9x16"))) == ()
+    assert missing_glyphs("plain " * 9, atlas_for(load_face("fira-9x16"))) == ()
 
 
 # --- Arabic
@@ -165,8 +164,8 @@ def test_joining_types_are_those_of_the_shaping_library():
 
 def test_letters_have_the_form_of_their_place():
     atlas = atlas_of("ببب ب لا سلام")
-    first, middle, last = (Unit("ب", form) for form in (AFTER, AFTER | BEFORE, BEFORE))
-    assert {first, middle, last, Unit("لا"), Unit("لا", BEFORE)} <= atlas.units.keys()
+    first, middle, last = (ShapedCluster("ب", form) for form in (AFTER, AFTER | BEFORE, BEFORE))
+    assert {first, middle, last, ShapedCluster("لا"), ShapedCluster("لا", BEFORE)} <= atlas.units.keys()
     assert atlas.cells[ord("ب")], "the form of a letter that stands alone"
     # What joins reaches the edge of its cells: right to left, so the next letter is at the left.
     for unit, left, right in ((first, True, False), (middle, True, True), (last, False, True)):
@@ -177,7 +176,7 @@ def test_letters_have_the_form_of_their_place():
 
 def test_a_word_is_printed_in_its_forms():
     atlas = atlas_of("سلام")
-    word = [Unit("س", AFTER), Unit("لا", BEFORE)]
+    word = [ShapedCluster("س", AFTER), ShapedCluster("لا", BEFORE)]
     printed = encode("سلام", atlas)
     assert printed.codes.tolist() == [*(atlas.units[unit] for unit in word), ord("م")]
     assert printed.text == "سلام"
@@ -185,7 +184,7 @@ def test_a_word_is_printed_in_its_forms():
 
 def test_farsi_yeh_is_told_from_arabic_yeh_by_a_dot():
     atlas = atlas_of("يا یا")
-    one, other = (atlas.ink[atlas.glyphs[atlas.units[Unit(char, 2)]]] for char in "يی")
+    one, other = (atlas.ink[atlas.glyphs[atlas.units[ShapedCluster(char, 2)]]] for char in "يی")
     assert int((one != other).sum()) == 1
 
 
@@ -199,7 +198,7 @@ def test_decomposed_letters_are_drawn_composed_with_a_dot():
         composed = ord(unicodedata.normalize("NFC", cluster))
         if not atlas.cells[composed]:
             continue  # the extra `cjk` is not installed
-        number = atlas.units[Unit(cluster)]
+        number = atlas.units[ShapedCluster(cluster)]
         one = atlas.ink[atlas.glyphs[number] : atlas.glyphs[number] + atlas.cells[number]]
         other = atlas.ink[atlas.glyphs[composed] : atlas.glyphs[composed] + atlas.cells[composed]]
         assert int((one != other).sum()) == 1
@@ -240,7 +239,7 @@ def test_stacks_that_fit_no_cell_are_code_points():
 
 def test_folders_read_back_and_know_what_they_need(tmp_path: Path, monkeypatch):
     source = Source("\n".join(SAMPLES.values()) + "\n")
-    setting = Setting(layout_for("claude-opus-4-8"))
+    setting = Typesetter(layout_for("claude-opus-4-8"))
     manifest = folder.write(tmp_path / "pages", source, setting)
     assert folder.check(tmp_path / "pages", manifest) == []
     assert manifest["source"]["code_points"] == {}
@@ -264,14 +263,14 @@ def test_a_font_without_latin_letters_helps_out(tmp_path: Path):
     path = tmp_path / "own.ttf"
     path.write_bytes(hebrew.path.read_bytes())
     source = Source("abc שלום\n")
-    manifest = folder.write(tmp_path / "pages", source, Setting(layout_for("gpt-5.5"), font=path))
+    manifest = folder.write(tmp_path / "pages", source, Typesetter(layout_for("gpt-5.5"), font=path))
     assert manifest["layout"]["helpers"] == ["own.ttf"]
     assert folder.check(tmp_path / "pages", json.loads(json.dumps(manifest))) == []
 
 
 def test_pages_of_any_script_can_be_verified(tmp_path: Path, capsys):
     folder.write(
-        tmp_path / "pages", Source("\n".join(SAMPLES.values())), Setting(small(60, 12, "claude-high"))
+        tmp_path / "pages", Source("\n".join(SAMPLES.values())), Typesetter(small(60, 12, "claude-high"))
     )
     assert cli.main(["verify", str(tmp_path / "pages")]) == 0
     assert "Traceback" not in capsys.readouterr().err
@@ -304,7 +303,7 @@ def test_compaction_says_what_is_missing(tmp_path: Path, monkeypatch, capsys):
 
 @pytest.mark.parametrize(("key", "value"), [("helpers", 1), ("glyphs", None), ("glyphs", ["a"])])
 def test_damaged_lists_are_one_line(tmp_path: Path, key, value):
-    manifest = folder.write(tmp_path / "pages", Source("שלום"), Setting(layout_for("gpt-5.5")))
+    manifest = folder.write(tmp_path / "pages", Source("שלום"), Typesetter(layout_for("gpt-5.5")))
     manifest["layout"][key] = value
     with pytest.raises(PageError, match="damaged"):
         folder.open_pages(tmp_path / "pages", manifest)
@@ -318,7 +317,7 @@ WORDS = st.sampled_from(
 @given(st.lists(WORDS, min_size=20, max_size=80).map(" ".join))
 def test_a_slice_from_a_page_on_has_the_same_pages(text):
     """Compaction measures a whole and renders slices of it."""
-    setting, source = Setting(small(24, 2)), Source(text)
+    setting, source = Typesetter(small(24, 2)), Source(text)
     pages = list(setting.pages(source))
     sliced = list(setting.pages(slice_of(source, pages[1].start, len(text)))) if len(pages) > 1 else []
     assert [page.chars for page in sliced] == [page.chars for page in pages[1:]]

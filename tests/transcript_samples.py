@@ -52,12 +52,12 @@ def parts_of(transcript: Transcript) -> list[Part]:
 
 
 def kinds(transcript: Transcript) -> dict[str, int]:
-    """Number of oddities of each kind."""
-    return {kind: len(list(group)) for kind, group in groupby(sorted(o.kind for o in transcript.oddities))}
+    """Number of diagnostics of each kind."""
+    return {kind: len(list(group)) for kind, group in groupby(sorted(o.kind for o in transcript.diagnostics))}
 
 
 def notes(transcript: Transcript, kind: str) -> list[str]:
-    return [f"{o.where}: {o.note}" for o in transcript.oddities if o.kind == kind]
+    return [f"{o.where}: {o.note}" for o in transcript.diagnostics if o.kind == kind]
 
 
 def outline(transcript: Transcript) -> list[tuple[str, list[str]]]:
@@ -83,7 +83,7 @@ def assert_as_logged(path: Path) -> Transcript:
     assert [m.id for m in answers] == list(usages)
     assert transcript.format == "claude-stream"
     assert transcript.model == spoken[-1]["model"]
-    assert transcript.oddities == ()
+    assert transcript.diagnostics == ()
     assert not only(parts_of(transcript), Opaque)
     blocks = [block for message in spoken for block in message["content"]]
     assert sum(len(m.parts) for m in answers) == len(blocks)

@@ -23,7 +23,7 @@ __all__ = [
     "Commands",
     "load",
     "note_code_points",
-    "note_oddities",
+    "note_diagnostics",
     "positive",
     "print_json",
     "reading_options",
@@ -56,12 +56,12 @@ def print_json(value: dict[str, Any]) -> None:
 
 def save(path: Path, data: bytes) -> None:
     """Write a file whole or not at all, in place of one that is there."""
-    from snapshot.files import store
+    from snapshot._files import write_atomic
 
     if path.is_dir():
         raise SnapshotError(f"{path}: is a folder; name a file")
     try:
-        store(path.parent, path.name, data, replace=True)
+        write_atomic(path.parent, path.name, data, replace=True)
     except OSError as error:
         raise SnapshotError(f"{path}: cannot be written ({error.strerror})") from error
 
@@ -120,12 +120,12 @@ def load(session: str, wanted: str | None, choice: argparse.Namespace | None = N
         raise TranscriptError(error.what, path="standard input", line=error.line, byte=error.byte) from error
 
 
-def note_oddities(transcript: Transcript) -> None:
+def note_diagnostics(transcript: Transcript) -> None:
     """Say what the reader found wrong, a line each, the first few of them."""
-    for oddity in transcript.oddities[:_NOTES_SHOWN]:
-        say(f"note: {oddity.where}: {oddity.note}")
-    if len(transcript.oddities) > _NOTES_SHOWN:
-        say(f"note: and {len(transcript.oddities) - _NOTES_SHOWN} more of this kind")
+    for diagnostic in transcript.diagnostics[:_NOTES_SHOWN]:
+        say(f"note: {diagnostic.where}: {diagnostic.note}")
+    if len(transcript.diagnostics) > _NOTES_SHOWN:
+        say(f"note: and {len(transcript.diagnostics) - _NOTES_SHOWN} more of this kind")
 
 
 def note_code_points(counts: Mapping[str, int], missing: tuple[tuple[str, str], ...]) -> None:

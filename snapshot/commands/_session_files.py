@@ -14,7 +14,7 @@ from snapshot.commands._console import (
     DONE,
     FAILED,
     load,
-    note_oddities,
+    note_diagnostics,
     print_json,
     reading_options,
     save,
@@ -24,7 +24,7 @@ from snapshot.commands._session_tree import conversation, counted, note_reader, 
 from snapshot.errors import SessionDamaged, SnapshotError
 
 if TYPE_CHECKING:
-    from snapshot.messages import Message, Oddity, Transcript
+    from snapshot.messages import Diagnostic, Message, Transcript
 
 __all__ = ["COMMANDS"]
 
@@ -62,13 +62,13 @@ def _import(arguments: argparse.Namespace) -> int:
     transcript = None if tree else _transcript(arguments, data)
     with Store(arguments.store, create=True) as store:
         if transcript is None:
-            for oddity in read_pi(store, data, name, agent):
-                say(f"note: {oddity.where}: {oddity.note}")
+            for diagnostic in read_pi(store, data, name, agent):
+                say(f"note: {diagnostic.where}: {diagnostic.note}")
             history = store.history(name, agent)
             if arguments.model:
                 history.set_model(arguments.model)
         else:
-            note_oddities(transcript)
+            note_diagnostics(transcript)
             messages = _sound(transcript)
             model = arguments.model or transcript.model
             history = store.create(name, agent, model=model, format=transcript.format, messages=messages)
@@ -94,12 +94,12 @@ def _bytes(file: str) -> bytes:
 
 def _transcript(arguments: argparse.Namespace, data: bytes) -> Transcript:
     """The transcript of any format; of a run's JSON, what it sends."""
-    from snapshot.session.runs import SCHEMA, load_run
+    from snapshot.session.transcript_file import SCHEMA, load_run
 
     if arguments.format is None and data.startswith(f'{{"schema": "{SCHEMA.rpartition("/")[0]}/'.encode()):
         run = load_run(Path(arguments.file))
-        for oddity in run.damage:
-            say(f"note: {oddity.where}: {oddity.note}")
+        for diagnostic in run.damage:
+            say(f"note: {diagnostic.where}: {diagnostic.note}")
         return run.sent.transcript
     return load(arguments.file, arguments.format, arguments)
 
@@ -131,7 +131,7 @@ def _append(arguments: argparse.Namespace) -> int:
     from snapshot.session import save_run
 
     transcript = load(arguments.file, arguments.format)
-    note_oddities(transcript)
+    note_diagnostics(transcript)
     with opened(arguments, write=True) as (_, history):
         branch = history.append(transcript.messages, branch=arguments.branch, format=transcript.format)
         save_run(history)
@@ -225,9 +225,9 @@ def _check(arguments: argparse.Namespace) -> int:
     return FAILED if found else DONE
 
 
-def _damage_of(path: Path) -> tuple[list[tuple[str, Oddity]], int]:
+def _damage_of(path: Path) -> tuple[list[tuple[str, Diagnostic]], int]:
     """What is wrong with a file, and how many histories are in it."""
-    from snapshot.messages import Oddity
+    from snapshot.messages import Diagnostic
     from snapshot.session import Store, load_run
 
     try:
@@ -238,7 +238,7 @@ def _damage_of(path: Path) -> tuple[list[tuple[str, Oddity]], int]:
             found = store.check()
         return [(name, item) for name, items in found for item in items], len(found) - 1
     except SessionDamaged as error:
-        return [("", Oddity("damaged", "file", str(error)))], 0
+        return [("", Diagnostic("damaged", "file", str(error)))], 0
 
 
 def _add_salvage(parser: argparse.ArgumentParser) -> None:

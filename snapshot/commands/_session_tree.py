@@ -91,8 +91,8 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    from snapshot.session.drawing import summary
-    from snapshot.stored import to_json
+    from snapshot.serialization import to_json
+    from snapshot.session.tree_text import summary
 
     with opened(arguments, write=False) as (_, history):
         found: tuple[tuple[str, Message], ...]
@@ -140,7 +140,7 @@ def _held(history: History, node_id: str) -> Message:
 def _whole(message: Message) -> str:
     """A message as text, what no terminal should obey left out."""
     from snapshot.messages import Transcript
-    from snapshot.source import source_of
+    from snapshot.source.source import source_of
 
     text = source_of(Transcript((message,), ""), reasoning=True).text
     return "".join(char if char.isprintable() or char in "\n\t" else "·" for char in text.rstrip())
@@ -156,7 +156,7 @@ def _add_tree(parser: argparse.ArgumentParser) -> None:
 
 
 def _tree(arguments: argparse.Namespace) -> int:
-    from snapshot.session.drawing import draw
+    from snapshot.session.tree_text import draw
 
     with opened(arguments, write=False) as (_, history):
         lines = list(draw(history, every=arguments.all))

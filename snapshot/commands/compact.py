@@ -14,7 +14,7 @@ from snapshot.commands._console import (
     Commands,
     load,
     note_code_points,
-    note_oddities,
+    note_diagnostics,
     positive,
     print_json,
     reading_options,
@@ -155,12 +155,13 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
 def _finish(arguments: argparse.Namespace, make: Any, *, dry: bool) -> int:
     from snapshot.commands.render import DEFAULT_MODEL
     from snapshot.compaction import Archive
-    from snapshot.layout import layout_for, reader_for
+    from snapshot.models.ids import profile_for
+    from snapshot.pages.layout import layout_for
     from snapshot.raster.face import load_face
 
     transcript = load(arguments.session, arguments.format, arguments)
     model = arguments.model or transcript.model or DEFAULT_MODEL
-    api = arguments.api or _API_OF.get(reader_for(model).provider, "openai")
+    api = arguments.api or _API_OF.get(profile_for(model).provider, "openai")
     former: Archive | None = None
     if arguments.archive is not None and arguments.archive.exists():
         former = Archive.from_json(arguments.archive.read_bytes())
@@ -172,7 +173,7 @@ def _finish(arguments: argparse.Namespace, make: Any, *, dry: bool) -> int:
     except SummarizerRequired as error:
         say(f"snapshot: {error}")
         return NEEDS_SUMMARIZER
-    note_oddities(transcript)
+    note_diagnostics(transcript)
     report = compaction.report
     if report.code_points and compaction.archive is not None:
         note_code_points(

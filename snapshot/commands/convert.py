@@ -12,7 +12,7 @@ from snapshot.commands._console import (
     DONE,
     Commands,
     load,
-    note_oddities,
+    note_diagnostics,
     print_json,
     reading_options,
     save,
@@ -49,7 +49,7 @@ def add(commands: Commands) -> None:
 
 
 def _listed() -> str:
-    from snapshot.transcripts import FORMATS
+    from snapshot.transcripts.registry import FORMATS
 
     return ", ".join(FORMATS)
 
@@ -67,7 +67,7 @@ def _run(arguments: argparse.Namespace) -> int:
         sys.stdout.buffer.write(dumped.data)
     else:
         save(output, _packed(dumped.data, output))
-    note_oddities(transcript)
+    note_diagnostics(transcript)
     if arguments.json:
         losses = [
             {"kind": loss.kind, "message": loss.where or None, "what": loss.what} for loss in dumped.losses
@@ -103,7 +103,7 @@ def _packed(data: bytes, output: Path) -> bytes:
     if output.suffix == ".gz":
         return gzip.compress(data, mtime=0)
     if output.suffix == ".zst":
-        from snapshot.transcripts._unpack import zstd_module
+        from snapshot.transcripts.io.unpack import zstd_module
 
         zstd = zstd_module()
         if zstd is None:

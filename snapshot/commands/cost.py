@@ -10,11 +10,19 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snapshot.commands._console import DONE, Commands, load, note_oddities, print_json, reading_options, say
+from snapshot.commands._console import (
+    DONE,
+    Commands,
+    load,
+    note_diagnostics,
+    print_json,
+    reading_options,
+    say,
+)
 from snapshot.errors import SnapshotError
 
 if TYPE_CHECKING:
-    from snapshot.costs import Cost
+    from snapshot.costs.costs import Cost
 
 __all__ = ["add"]
 
@@ -45,8 +53,8 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from snapshot.costs import costs_of, example_models
-    from snapshot.text_classes import classes_of
+    from snapshot.costs.content_kinds import classes_of
+    from snapshot.costs.costs import costs_of, example_models
 
     transcripts = [load(session, None, arguments) for session in arguments.sessions]
     texts = classes_of(transcripts)
@@ -55,10 +63,10 @@ def _run(arguments: argparse.Namespace) -> int:
     models = _split(arguments.models) if arguments.models else example_models()
     costs = list(costs_of(texts, models))
     for transcript in transcripts:
-        note_oddities(transcript)
+        note_diagnostics(transcript)
     if arguments.plot is not None:
-        from snapshot.costplot import cost_plot
-        from snapshot.plot import save
+        from snapshot.costs.canvas import save
+        from snapshot.costs.plot import cost_plot
 
         chars = sum(map(len, texts.values()))
         what = (

@@ -51,7 +51,7 @@ def _run(arguments: argparse.Namespace) -> int:
     source = _source(arguments.file)
     try:
         detections = transcripts.detect(source)
-        # A document that is cut is looked at as far as it goes: that it is cut is one of its oddities.
+        # A document that is cut is looked at as far as it goes: that it is cut is one of its diagnostics.
         found = transcripts.conversations(source, format=arguments.format, salvage=True)
         size = len(source) if isinstance(source, bytes) else Path(source).stat().st_size
         looked = _Looked(arguments.file, size, arguments.format, detections, found)
@@ -118,10 +118,10 @@ def _source(file: str) -> str | bytes:
 def _known(model: str) -> str:
     """The model, if anything is known of it, else the one that stands for all."""
     from snapshot.commands.render import DEFAULT_MODEL
-    from snapshot.layout import reader_for
+    from snapshot.models.ids import profile_for
 
     try:
-        reader_for(model)
+        profile_for(model)
     except LayoutError:
         return DEFAULT_MODEL
     return model
@@ -192,10 +192,10 @@ def _lines(found: Inspection) -> list[str]:
     if not found.basis.startswith("estimated: no usage"):
         lines += _labelled("window", f"{found.occupancy:,} tokens in it, {found.basis}")
     lines += _labelled("images", _images(found.images))
-    if found.aside:
-        rows = ", ".join(f"{count:,} {kind}" for kind, count in found.aside.items())
+    if found.extra_rows:
+        rows = ", ".join(f"{count:,} {kind}" for kind, count in found.extra_rows.items())
         lines += _labelled("beside it", f"rows that are no messages: {rows}")
-    return [*lines, *_shares(found), *_tools(found), *_rungs(found), *_oddities(found)]
+    return [*lines, *_shares(found), *_tools(found), *_rungs(found), *_diagnostics(found)]
 
 
 def _images(images: Images) -> str:
@@ -235,10 +235,10 @@ def _rungs(found: Inspection) -> list[str]:
     return lines
 
 
-def _oddities(found: Inspection) -> list[str]:
-    if not found.oddities:
-        return ["", *_labelled("oddities", "none")]
-    lines = ["", f"oddities ({len(found.oddities):,})"]
-    for oddity in found.oddities:
-        lines += _labelled(f"{oddity.kind:<16}", f"{oddity.where}: {oddity.note}")
+def _diagnostics(found: Inspection) -> list[str]:
+    if not found.diagnostics:
+        return ["", *_labelled("diagnostics", "none")]
+    lines = ["", f"diagnostics ({len(found.diagnostics):,})"]
+    for diagnostic in found.diagnostics:
+        lines += _labelled(f"{diagnostic.kind:<16}", f"{diagnostic.where}: {diagnostic.note}")
     return lines

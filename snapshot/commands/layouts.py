@@ -9,8 +9,9 @@ from snapshot.commands._console import DONE, Commands, print_json
 from snapshot.errors import LayoutError
 
 if TYPE_CHECKING:
-    from snapshot.evidence import Trial
-    from snapshot.layout import Layout, Price
+    from snapshot.models.profile import Price
+    from snapshot.models.trials import Trial
+    from snapshot.pages.layout import Layout
 
 __all__ = ["add"]
 
@@ -33,7 +34,7 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from snapshot.layout import layout_for, layout_names
+    from snapshot.pages.layout import layout_for, layout_names
 
     if arguments.model is None:
         layouts = [layout_for(name=name) for name in layout_names()]

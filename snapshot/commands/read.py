@@ -27,8 +27,8 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from snapshot import folder
-    from snapshot.source import strict_text
+    from snapshot.pages import folder
+    from snapshot.source.source import strict_text
 
     manifest = folder.load_manifest(arguments.folder)
     if arguments.check:
@@ -53,7 +53,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace, manifest: dict[str, Any]) -> int:
-    from snapshot import folder
+    from snapshot.pages import folder
 
     problems = folder.check(arguments.folder, manifest)
     pages, chars = len(manifest["pages"]), manifest["source"]["chars"]

@@ -13,7 +13,7 @@ from snapshot.commands._console import (
     Commands,
     load,
     note_code_points,
-    note_oddities,
+    note_diagnostics,
     positive,
     print_json,
     reading_options,
@@ -64,10 +64,10 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from snapshot import folder
-    from snapshot.layout import layout_for
-    from snapshot.pages import Setting
-    from snapshot.source import source_of
+    from snapshot.pages import folder
+    from snapshot.pages.layout import layout_for
+    from snapshot.pages.render import Typesetter
+    from snapshot.source.source import source_of
 
     transcript = load(arguments.session, arguments.format, arguments)
     model = arguments.model or transcript.model or DEFAULT_MODEL
@@ -76,7 +76,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if not source.text:
         raise SnapshotError(f"{arguments.session}: nothing in it to render")
     output = arguments.output or _default_output(arguments.session)
-    setting = Setting(layout, font=arguments.font)
+    setting = Typesetter(layout, font=arguments.font)
     manifest = folder.write(
         output,
         source,
@@ -86,7 +86,7 @@ def _run(arguments: argparse.Namespace) -> int:
         compress=arguments.compress,
         progress=_progress(),
     )
-    note_oddities(transcript)
+    note_diagnostics(transcript)
     note_code_points(manifest["source"]["code_points"], setting.face.missing)
     if arguments.json:
         print_json({**manifest, "folder": str(output)})
@@ -97,7 +97,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _default_output(session: str) -> Path:
     if session == "-":
-        return Path("snapshot.pages")
+        return Path("snapshot.pages.render")
     path = Path(session)
     if path.suffix in _PACKED:
         path = Path(path.stem)

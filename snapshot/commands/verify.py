@@ -10,8 +10,8 @@ from snapshot.commands._console import DONE, FAILED, Commands, print_json
 from snapshot.errors import OutputError, SnapshotError
 
 if TYPE_CHECKING:
-    from snapshot.evidence import Expected
     from snapshot.legibility.verify import Verdict
+    from snapshot.models.trials import Expected
 
 __all__ = ["add"]
 
@@ -77,11 +77,11 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _write(path: Path, verdict: Verdict) -> None:
-    from snapshot.folder import store
+    from snapshot._files import write_atomic
     from snapshot.legibility.report import as_html
 
     try:
-        store(path.parent, path.name, as_html(verdict).encode("utf-8"), replace=True)
+        write_atomic(path.parent, path.name, as_html(verdict).encode("utf-8"), replace=True)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written to ({error.strerror or error})") from error
 

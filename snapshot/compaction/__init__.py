@@ -5,7 +5,7 @@ the conversation that it is given stays as it is.
 """
 
 from snapshot.compaction.archive import Archive
-from snapshot.compaction.conductor import Compaction, compact
+from snapshot.compaction.compact import Compaction, compact
 from snapshot.compaction.options import CacheEconomics, Options
 from snapshot.compaction.report import Report, Rung
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from snapshot.errors import ArchiveError
 from snapshot.messages import Message, Part, Text, Transcript
-from snapshot.source import Source, source_of
-from snapshot.stored import from_json, to_json
+from snapshot.serialization import from_json, to_json
+from snapshot.source.source import Source, source_of
 
 __all__ = ["CLOSING", "OPENING", "Archive", "Found"]
 

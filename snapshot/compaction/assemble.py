@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from snapshot.compaction.archive import CLOSING, OPENING
 from snapshot.messages import Image, Message, Text
-from snapshot.pages import Page
-from snapshot.typeset.marks import GUIDE
+from snapshot.pages.render import Page
+from snapshot.source.marks import GUIDE
 
 __all__ = ["FACTS_LEAD", "Statement", "archive_message", "statements_of", "summary_message"]
 

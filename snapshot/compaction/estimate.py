@@ -1,7 +1,7 @@
 """How many tokens a request takes: the provider's own count where it is known, an estimate for the rest.
 
-Text is estimated by measured ratios (`snapshot.tokens`), images by the reader's billing rule, to the token.
-Signatures and encrypted reasoning count nothing: providers do not bill them as text.
+Text is estimated by measured ratios (`snapshot.models.tokens`), images by the reader's billing rule, to the
+token. Signatures and encrypted reasoning count nothing: providers do not bill them as text.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 
-from snapshot.layout import Reader
 from snapshot.messages import (
     File,
     Image,
@@ -22,10 +21,11 @@ from snapshot.messages import (
     ToolCall,
     ToolResult,
 )
-from snapshot.source import SEALED
-from snapshot.tokens import text_tokens
+from snapshot.models.profile import ModelProfile
+from snapshot.models.tokens import text_tokens
+from snapshot.source.source import SEALED
 
-__all__ = ["Estimator", "Occupancy", "image_size", "occupancy"]
+__all__ = ["ContextUsage", "Estimator", "context_usage", "image_size"]
 
 # What a message or call costs beside its words: role, delimiters, names of fields.
 _FRAME = 6
@@ -57,7 +57,7 @@ class Estimator:
         overhead: tokens of what is sent beside the messages: tool definitions, a system prompt of its own.
     """
 
-    reader: Reader
+    reader: ModelProfile
     scale: float = 1.0
     overhead: int = 0
 
@@ -102,7 +102,7 @@ class Estimator:
 
 
 @dataclass(frozen=True, slots=True)
-class Occupancy:
+class ContextUsage:
     """How full the window is.
 
     Attributes:
@@ -116,7 +116,9 @@ class Occupancy:
     basis: str
 
 
-def occupancy(messages: Sequence[Message], reader: Reader, *, overhead: int | None = None) -> Occupancy:
+def context_usage(
+    messages: Sequence[Message], reader: ModelProfile, *, overhead: int | None = None
+) -> ContextUsage:
     """How full the window is after `messages`.
 
     The newest usage that the provider reported (cache reads and writes included) plus an estimate of what
@@ -127,7 +129,7 @@ def occupancy(messages: Sequence[Message], reader: Reader, *, overhead: int | No
     reported = [(i, message.usage) for i, message in enumerate(messages) if message.usage is not None]
     costs = [plain.message(message) for message in messages]
     if not reported:
-        return Occupancy(plain.overhead + sum(costs), plain, "estimated: no usage was reported")
+        return ContextUsage(plain.overhead + sum(costs), plain, "estimated: no usage was reported")
     (first, first_usage), (last, usage) = reported[0], reported[-1]
     if overhead is None:
         overhead = max(0, first_usage.input - sum(costs[:first]))
@@ -136,7 +138,7 @@ def occupancy(messages: Sequence[Message], reader: Reader, *, overhead: int | No
     estimator = Estimator(reader, overhead=overhead)
     if not 1 / _PLAUSIBLE <= ratio <= _PLAUSIBLE:
         tokens = overhead + sum(costs)
-        return Occupancy(
+        return ContextUsage(
             tokens,
             estimator,
             f"estimated: reported usage is {ratio:.2f} of what the text takes, so not of it",
@@ -145,4 +147,4 @@ def occupancy(messages: Sequence[Message], reader: Reader, *, overhead: int | No
     estimator = Estimator(reader, max(1.0, ratio), overhead)
     after = round(sum(costs[last + 1 :]) * estimator.scale)
     tokens = usage.input + usage.output + after
-    return Occupancy(tokens, estimator, f"reported by the provider, and an estimate of {after:,} after it")
+    return ContextUsage(tokens, estimator, f"reported by the provider, and an estimate of {after:,} after it")

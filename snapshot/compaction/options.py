@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from snapshot.errors import SnapshotError
 
 if TYPE_CHECKING:
-    from snapshot.compaction.summary import SummaryRequest
+    from snapshot.compaction.summary.prompted import SummaryRequest
     from snapshot.redaction import Redactor
 
 __all__ = ["RUNGS", "CacheEconomics", "Options", "Trigger"]
@@ -49,7 +49,7 @@ class Options:
         protect: names of tools whose results are never elided.
         focus: what the compaction should keep in view, for summaries and the reading guide.
         keep_fields: names of fields of tool results that must survive.
-        summarize: makes a summary; `snapshot.adapters` has some.
+        summarize: makes a summary; `snapshot.summarizers` has some.
         digest: take the offline digest where only a summary would do and none can be made.
         layout: name of a layout in place of the model's own; also insists on pages for an unknown reader.
         reasoning: print what the model thought on the pages.
@@ -95,7 +95,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Capacity:
+class Budget:
     """How many tokens a request may have.
 
     Attributes:
@@ -111,7 +111,7 @@ class Capacity:
     tail: int
 
     @classmethod
-    def of(cls, options: Options, window: int, max_output: int) -> Capacity:
+    def of(cls, options: Options, window: int, max_output: int) -> Budget:
         """All from the window: the answer takes up to a quarter, errors of estimate a fiftieth of it."""
         answer = min(max_output or window // 8, window // 4)
         safe = max(1, window - answer - window // 50)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from snapshot.errors import LayoutError
-from snapshot.layout import Layout, layout_for
-from snapshot.pages import Page, PageSpan, Setting
-from snapshot.source import Source, slice_of
+from snapshot.pages.layout import Layout, layout_for
+from snapshot.pages.render import Page, PageSpan, Typesetter
+from snapshot.source.source import Source, slice_of
 
 __all__ = ["Pagination", "paginate"]
 
@@ -65,7 +65,7 @@ class Pagination:
         for stretch in self.stretches:
             if stretch.pages:
                 part = slice_of(source, stretch.pages[0].start, stretch.pages[-1].stop)
-                yield from Setting(stretch.layout).pages(part, threads=threads)
+                yield from Typesetter(stretch.layout).pages(part, threads=threads)
 
 
 def paginate(
@@ -135,7 +135,7 @@ def _continued(
 
 
 def _measured(source: Source, layout: Layout, start: int, stop: int) -> Stretch:
-    spans = Setting(layout).measure(slice_of(source, start, stop))
+    spans = Typesetter(layout).measure(slice_of(source, start, stop))
     return Stretch(
         layout, tuple(PageSpan(span.start + start, span.stop + start, span.tokens) for span in spans)
     )

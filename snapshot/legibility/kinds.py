@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from snapshot.text_classes import is_code_line
+from snapshot.costs.content_kinds import is_code_line
 
 __all__ = ["KINDS", "KindScore", "scored"]
 
@@ -82,7 +82,7 @@ def scored(text: str, right: NDArray[np.bool_]) -> tuple[tuple[KindScore, ...], 
 
 def _spans(text: str) -> Iterator[tuple[str, int, int]]:
     """Every exact string, and every word of what is between them, with its kind."""
-    from snapshot.compaction.patterns import find
+    from snapshot.facts.patterns import find
 
     taken = bytearray(len(text))
     for fact in find(text):

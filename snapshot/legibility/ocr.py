@@ -51,7 +51,7 @@ def has_tesseract() -> bool:
 
 def shrunk(page: NDArray[np.uint8], factor: float) -> NDArray[np.uint8]:
     """A page of grey values as a provider's resize by `factor` leaves it."""
-    from snapshot.legibility.glyphs import resampled
+    from snapshot.legibility.resized import resampled
 
     height, width = page.shape
     return resampled(page, (max(1, round(width * factor)), max(1, round(height * factor))))

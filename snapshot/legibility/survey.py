@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from snapshot.legibility.glyphs import ASCII, resampled
 from snapshot.legibility.kinds import KINDS, KindScore, scored
-from snapshot.legibility.readback import PageCells
-from snapshot.legibility.resized import Nearest, read_resized
+from snapshot.legibility.resized import ASCII, Nearest, read_resized, resampled
+from snapshot.pages.readback import PageCells
 from snapshot.raster.atlas import Atlas
-from snapshot.typeset.marks import NEWLINE
+from snapshot.source.marks import NEWLINE
 
 __all__ = ["STRESS", "SeenPage", "Survey", "WorstCell"]
 

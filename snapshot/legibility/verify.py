@@ -4,7 +4,7 @@ Proved: the files are those that were rendered, they hold the whole source, each
 text, and the reader's provider does not resize them. Measured: what the nearest-glyph reader keeps of them
 as the model sees them (an upper bound, see `snapshot.legibility.resized`) and, on request, what a neural
 reader makes of some of their rows. Known: what published trials let one expect of the reader at that cell
-(`snapshot.evidence`); where nobody has published one, that is said, and nothing follows from it.
+(`snapshot.models.trials`); where nobody has published one, that is said, and nothing follows from it.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snapshot import folder as pages_folder
-from snapshot.compaction.factsheet import ranked_facts
 from snapshot.errors import PageError
-from snapshot.evidence import Expected, expected
-from snapshot.layout import model_key, reader_for
+from snapshot.facts.factsheet import ranked_facts
 from snapshot.legibility.kinds import KindScore
 from snapshot.legibility.survey import STRESS, Survey, WorstCell
-from snapshot.source import Source
+from snapshot.models.ids import model_key, profile_for
+from snapshot.models.trials import Expected, expected
+from snapshot.pages import folder as pages_folder
+from snapshot.source.source import Source
 
 if TYPE_CHECKING:
-    from snapshot.layout import Reader
     from snapshot.legibility.score import Reading
+    from snapshot.models.profile import ModelProfile
 
 __all__ = ["FLOOR", "STRESS", "Check", "Risk", "Verdict", "WorstCell", "verify"]
 
@@ -104,7 +104,7 @@ def verify(
     """Verify the pages of a folder.
 
     Args:
-        folder: a folder that `snapshot.folder.write` wrote.
+        folder: a folder that `snapshot.pages.folder.write` wrote.
         model: id of the model that will read them; by default the one they were rendered for.
         floor: recall, from 0 to 1, below which they are refused.
         beside: text that travels beside the pages, such as a factsheet.
@@ -119,7 +119,7 @@ def verify(
     manifest = pages_folder.load_manifest(folder)
     model = str(model or manifest.get("model") or "")
     opened = pages_folder.open_folder(folder, manifest)
-    reader = reader_for(model) if model else opened.layout.reader
+    reader = profile_for(model) if model else opened.layout.reader
     source = pages_folder.read_source(folder, manifest)
     checks = [*_proofs(folder, manifest)]
     resized, scale = _resized(manifest, reader)
@@ -178,7 +178,7 @@ def _proofs(folder: Path, manifest: dict[str, Any]) -> Iterator[Check]:
         yield Check(name, not found, f"{found[0]}{more}" if found else fine)
 
 
-def _seen(entry: dict[str, Any], reader: Reader, manifest: dict[str, Any]) -> tuple[int, int]:
+def _seen(entry: dict[str, Any], reader: ModelProfile, manifest: dict[str, Any]) -> tuple[int, int]:
     """Size in pixels in which the reader's model sees the page."""
     if reader.billing is None:
         return entry["width"], entry["height"]
@@ -186,7 +186,7 @@ def _seen(entry: dict[str, Any], reader: Reader, manifest: dict[str, Any]) -> tu
     return rule.preprocess(entry["width"], entry["height"])
 
 
-def _resized(manifest: dict[str, Any], reader: Reader) -> tuple[Check, float]:
+def _resized(manifest: dict[str, Any], reader: ModelProfile) -> tuple[Check, float]:
     """Whether all pages are seen as they are sent, and the scale of that which is seen smallest."""
     if not reader.vision:
         return Check("unresized", False, f"{reader.title} cannot see images"), 1.0
@@ -205,7 +205,7 @@ def _resized(manifest: dict[str, Any], reader: Reader) -> tuple[Check, float]:
     return Check("unresized", False, f"{says}; {changed} of {len(manifest['pages'])} pages"), least
 
 
-def _recall(found: Expected | None, reader: Reader, floor: float) -> Check:
+def _recall(found: Expected | None, reader: ModelProfile, floor: float) -> Check:
     if found is None:
         return Check("expected recall", True, f"not known: no trial of {reader.title} is published")
     least = "at least " if found.at_least else ""

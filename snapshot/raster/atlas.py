@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.errors import FontError
-from snapshot.raster.drawn import read_drawn
 from snapshot.raster.face import Face
-from snapshot.raster.helpers import glyph_of
-from snapshot.raster.opened import OpenFace
-from snapshot.typeset import marks
+from snapshot.raster.fallback import glyph_of
+from snapshot.raster.freetype_face import FreeTypeFace
+from snapshot.raster.glyph_text import read_glyph_text
+from snapshot.source import marks
 from snapshot.typeset.bidi import classes_of
-from snapshot.typeset.units import FIRST_UNIT, Unit, has_shape
+from snapshot.typeset.shaped import FIRST_UNIT, ShapedCluster, has_shape
 
 __all__ = ["Atlas", "atlas_for"]
 
@@ -64,8 +64,8 @@ class Atlas:
     blank: int
     pad: int
     end: int
-    extra: tuple[Unit, ...] = ()
-    units: Mapping[Unit, int] = field(default_factory=dict)
+    extra: tuple[ShapedCluster, ...] = ()
+    units: Mapping[ShapedCluster, int] = field(default_factory=dict)
     directions: NDArray[np.uint8] | None = None
 
     def prints(self, glyphs: NDArray[np.integer]) -> list[str]:
@@ -86,8 +86,8 @@ class _Builder:
         self.codes: list[int] = []
         self.cells = np.zeros(_CODES, np.uint8)
         self.glyphs = np.zeros(_CODES, np.int32)
-        self.extra: list[Unit] = []
-        self.units: dict[Unit, int] = {}
+        self.extra: list[ShapedCluster] = []
+        self.units: dict[ShapedCluster, int] = {}
         self._narrow: set[bytes] = set()
         self._parts: set[bytes] = set()
         self._wide: set[bytes] = set()
@@ -138,7 +138,7 @@ class _Builder:
         width = self.face.cell[0]
         return np.concatenate((_marked(glyph[:, :width], self._is_narrow), glyph[:, width:]), axis=1)
 
-    def add_unit(self, unit: Unit, glyph: NDArray[np.uint8]) -> bool:
+    def add_unit(self, unit: ShapedCluster, glyph: NDArray[np.uint8]) -> bool:
         """Take in the glyph of a unit, or of a character that a helper draws."""
         code = ord(unit.text) if unit == (unit.text[0], 0) else FIRST_UNIT + len(self.units)
         if _is_respelled(unit.text):
@@ -153,7 +153,7 @@ class _Builder:
             self.units[unit] = code
         return True
 
-    def composed(self, unit: Unit) -> NDArray[np.uint8] | None:
+    def composed(self, unit: ShapedCluster) -> NDArray[np.uint8] | None:
         """The glyph of the one character that a decomposed cluster is, if there already is one."""
         code = ord(char) if len(char := unicodedata.normalize("NFC", unit.text)) == 1 else 0
         if unit.form or not self.cells[code]:
@@ -168,7 +168,7 @@ class _Builder:
 
     def add_face(self, face: Face) -> None:
         """Take in what an opened face has and earlier ones lack."""
-        opened = OpenFace(face)
+        opened = FreeTypeFace(face)
         characters = opened.characters
         for code in sorted(characters, key=_priority):
             if self.cells[code] or not has_shape(chr(code)):
@@ -247,7 +247,7 @@ def _drawn(face: Face) -> Iterator[tuple[int, NDArray[np.uint8]]]:
     if face.drawn is None:
         return
     width, height = face.cell
-    for code, grid in read_drawn(face.drawn).items():
+    for code, grid in read_glyph_text(face.drawn).items():
         rows, columns = grid.shape
         if rows > height or columns > width:
             raise FontError(f"{face.drawn.name}: glyphs of {columns}x{rows} do not fit {face.name}")
@@ -288,7 +288,7 @@ def _base(face: Face) -> tuple[_Builder, Atlas]:
 
 
 @lru_cache(maxsize=8)
-def atlas_for(face: Face, needed: tuple[Unit, ...] = ()) -> Atlas:
+def atlas_for(face: Face, needed: tuple[ShapedCluster, ...] = ()) -> Atlas:
     """The atlas of `face`, with the glyphs that its helpers have of what is needed.
 
     Args:

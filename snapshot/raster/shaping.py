@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from snapshot.errors import FontError
 from snapshot.raster.face import Face
-from snapshot.raster.opened import load_flags
-from snapshot.typeset.joining import AFTER, BEFORE
+from snapshot.raster.freetype_face import load_flags
+from snapshot.typeset.arabic import AFTER, BEFORE
 
 __all__ = ["MOST_CELLS", "Shaper"]
 
@@ -177,10 +177,10 @@ class Shaper:
         end = width + fitting.cells * width
         columns = np.flatnonzero(ink.any(axis=0))
         if not form and not self._face.joins:
-            aside = min(max(columns[0], width), end - (columns[-1] + 1 - columns[0])) - columns[0]
-            if aside + columns[0] < width or abs(aside) > width // 2:
+            extra_rows = min(max(columns[0], width), end - (columns[-1] + 1 - columns[0])) - columns[0]
+            if extra_rows + columns[0] < width or abs(extra_rows) > width // 2:
                 return None
-            ink = np.roll(ink, aside, axis=1)
+            ink = np.roll(ink, extra_rows, axis=1)
         cell = ink[:, width:end].copy()
         # The strokes that join go on to the edges: right to left, so the letter before stands at the right.
         first, last = math.ceil(fitting.left), cell.shape[1] - math.ceil(fitting.left) - 1

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from snapshot.requests._bits import Bit
+from snapshot.requests._flatten import Piece
 from snapshot.requests._sizes import size_of
 
 __all__ = ["over"]
@@ -18,7 +18,7 @@ _MANY = 20  # more images or documents than these, and `max_side_many` holds
 _ENOUGH = 1 << 20  # characters of base64 to find the size in: in a JPEG it stands behind profiles
 
 
-def over(body: dict[str, Any], bits: list[Bit], noun: str, limits: Mapping[str, int]) -> Iterator[str]:
+def over(body: dict[str, Any], bits: list[Piece], noun: str, limits: Mapping[str, int]) -> Iterator[str]:
     """One sentence for each limit that the request is over; limits are named as in layout files."""
     images = [bit for bit in bits if bit.kind == "image"]
     many = sum(bit.kind in ("image", "file") for bit in bits) > _MANY

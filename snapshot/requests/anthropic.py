@@ -21,8 +21,7 @@ from snapshot.messages import (
     ToolResult,
     Transcript,
 )
-from snapshot.requests._plan import Step, plan
-from snapshot.requests._words import (
+from snapshot.requests.fallback_text import (
     NO_OUTPUT,
     OPENER,
     arguments_of,
@@ -38,6 +37,7 @@ from snapshot.requests._words import (
     value_of,
     words_of,
 )
+from snapshot.requests.tool_pairing import Step, plan
 
 __all__ = ["FORMATS", "write"]
 

@@ -13,13 +13,13 @@ from itertools import pairwise
 from typing import Any
 
 from snapshot.errors import SnapshotError
-from snapshot.requests._bits import LISTS, NOUNS, Bit, bits_of
+from snapshot.requests._flatten import LISTS, NOUNS, Piece, pieces_of
 from snapshot.requests._limits import over
 
 __all__ = ["check"]
 
 _UNFIT = re.compile("[\0\ud800-\udfff]")
-Rule = Callable[[list[Bit], str], Iterator[str]]
+Rule = Callable[[list[Piece], str], Iterator[str]]
 
 
 def check(body: dict[str, Any], api: str, *, limits: Mapping[str, int] | None = None) -> list[str]:
@@ -36,7 +36,7 @@ def check(body: dict[str, Any], api: str, *, limits: Mapping[str, int] | None = 
     """
     if api not in LISTS:
         raise SnapshotError(f"unknown API {api!r}; known APIs: {', '.join(LISTS)}")
-    bits = bits_of(body, api)
+    bits = pieces_of(body, api)
     found = [sentence for rule in (*_COMMON, *_RULES[api]) for sentence in rule(bits, NOUNS[api])]
     found += [f"{where} has {what}" for where, what in _unfit(body, api)]
     return [*found, *over(body, bits, NOUNS[api], limits or {})]
@@ -45,29 +45,29 @@ def check(body: dict[str, Any], api: str, *, limits: Mapping[str, int] | None = 
 # --- rules of every provider
 
 
-def _place(bit: Bit, noun: str) -> str:
+def _place(bit: Piece, noun: str) -> str:
     return f"{noun} {bit.at}" if bit.at else "the system text"
 
 
-def _malformed(bits: list[Bit], noun: str) -> Iterator[str]:
+def _malformed(bits: list[Piece], noun: str) -> Iterator[str]:
     for bit in bits:
         if bit.kind == "bad":
             yield f"{_place(bit, noun)} {bit.value}" if bit.role or bit.at else bit.value
 
 
-def _nameless(bits: list[Bit], noun: str) -> Iterator[str]:
+def _nameless(bits: list[Piece], noun: str) -> Iterator[str]:
     for bit in bits:
         if bit.kind == "call" and not bit.name:
             yield f"{_place(bit, noun)} has a call without a name"
 
 
-def _misplaced_images(bits: list[Bit], noun: str) -> Iterator[str]:
+def _misplaced_images(bits: list[Piece], noun: str) -> Iterator[str]:
     for bit in bits:
         if bit.kind in ("image", "file") and bit.role in ("system", "developer", "assistant"):
             yield f"{_place(bit, noun)} has an image or document of role {bit.role}"
 
 
-def _misplaced_calls(bits: list[Bit], noun: str) -> Iterator[str]:
+def _misplaced_calls(bits: list[Piece], noun: str) -> Iterator[str]:
     for bit in bits:
         if bit.kind in ("call", "reasoning") and bit.role not in ("assistant", "model"):
             yield f"{_place(bit, noun)} has a {bit.kind} of role {bit.role}"
@@ -81,31 +81,31 @@ _COMMON: tuple[Rule, ...] = (_malformed, _nameless, _misplaced_images, _misplace
 # --- rules of some
 
 
-def _starts_with_user(bits: list[Bit], noun: str) -> Iterator[str]:
+def _starts_with_user(bits: list[Piece], noun: str) -> Iterator[str]:
     first = next((bit for bit in bits if bit.at), None)
     if first is not None and first.role != "user":
         yield f"{noun} {first.at} is the first one and not the user's"
 
 
-def _blank_text(bits: list[Bit], noun: str) -> Iterator[str]:
+def _blank_text(bits: list[Piece], noun: str) -> Iterator[str]:
     for bit in bits:
         if bit.kind == "text" and not bit.value.strip():
             yield f"{_place(bit, noun)} has a text without words"
 
 
-def _text_only_results(bits: list[Bit], noun: str) -> Iterator[str]:
+def _text_only_results(bits: list[Piece], noun: str) -> Iterator[str]:
     for bit in bits:
         if bit.within and bit.kind != "text":
             yield f"{noun} {bit.at} is a tool's and holds something else than text"
 
 
-def _results_first(bits: list[Bit], noun: str) -> Iterator[str]:
+def _results_first(bits: list[Piece], noun: str) -> Iterator[str]:
     for before, bit in pairwise(bits):
         if bit.kind == "result" and before.at == bit.at and not before.within and before.kind != "result":
             yield f"{noun} {bit.at} has a result behind other content"
 
 
-def _unsigned_thoughts(bits: list[Bit], noun: str) -> Iterator[str]:
+def _unsigned_thoughts(bits: list[Piece], noun: str) -> Iterator[str]:
     for bit in bits:
         if bit.kind == "reasoning" and not bit.value:
             yield f"{noun} {bit.at} has a thinking block without a signature"
@@ -115,7 +115,7 @@ def _unsigned_thoughts(bits: list[Bit], noun: str) -> Iterator[str]:
             yield f"{noun} {at} has nothing but thinking"
 
 
-def _repeated_ids(bits: list[Bit], noun: str) -> Iterator[str]:
+def _repeated_ids(bits: list[Piece], noun: str) -> Iterator[str]:
     for kind in ("call", "result"):
         seen: set[str] = set()
         for bit in bits:
@@ -129,13 +129,13 @@ def _repeated_ids(bits: list[Bit], noun: str) -> Iterator[str]:
             yield f"{count} {noun}s have the id {item!r}"
 
 
-def _missing_ids(bits: list[Bit], noun: str) -> Iterator[str]:
+def _missing_ids(bits: list[Piece], noun: str) -> Iterator[str]:
     for bit in bits:
         if bit.kind in ("call", "result") and not bit.id:
             yield f"{noun} {bit.at} has a {bit.kind} without the id of a call"
 
 
-def _pairs_in_next_message(bits: list[Bit], noun: str) -> Iterator[str]:
+def _pairs_in_next_message(bits: list[Piece], noun: str) -> Iterator[str]:
     """Anthropic: all results of a message's calls stand in the next one."""
     by_message = _grouped(bits)
     last = max(by_message, default=0)
@@ -149,7 +149,7 @@ def _pairs_in_next_message(bits: list[Bit], noun: str) -> Iterator[str]:
                 yield f"{noun} {at} has a call {call_id!r} that the next one does not answer"
 
 
-def _pairs_in_tool_messages(bits: list[Bit], noun: str) -> Iterator[str]:
+def _pairs_in_tool_messages(bits: list[Piece], noun: str) -> Iterator[str]:
     """OpenAI Chat: tool messages follow their assistant message, one for each call."""
     by_message = _grouped(bits)
     waiting: set[str] = set()
@@ -170,7 +170,7 @@ def _pairs_in_tool_messages(bits: list[Bit], noun: str) -> Iterator[str]:
             yield f"{noun} {asked} has a call {call_id!r} that is not answered with the others"
 
 
-def _pairs_by_id(bits: list[Bit], noun: str) -> Iterator[str]:
+def _pairs_by_id(bits: list[Piece], noun: str) -> Iterator[str]:
     """OpenAI Responses: an output behind its call; a call without one only where nothing follows."""
     called: dict[str, int] = {}
     outputs = _ids(bits, "result")
@@ -185,7 +185,7 @@ def _pairs_by_id(bits: list[Bit], noun: str) -> Iterator[str]:
             yield f"{noun} {at} is a call {call_id!r} without an output"
 
 
-def _reasoning_leads(bits: list[Bit], noun: str) -> Iterator[str]:
+def _reasoning_leads(bits: list[Piece], noun: str) -> Iterator[str]:
     """OpenAI Responses: a reasoning item is followed by the item that it led to."""
     order = list(_grouped(bits).values())
     for n, group in enumerate(order):
@@ -194,7 +194,7 @@ def _reasoning_leads(bits: list[Bit], noun: str) -> Iterator[str]:
             yield f"{noun} {group[0].at} is reasoning without the item that it led to"
 
 
-def _parity(bits: list[Bit], noun: str) -> Iterator[str]:
+def _parity(bits: list[Piece], noun: str) -> Iterator[str]:
     """Gemini: as many responses as calls in the turn before, each with an id or name of one."""
     by_message = _grouped(bits)
     for at, group in by_message.items():
@@ -219,15 +219,15 @@ _RULES: dict[str, tuple[Rule, ...]] = {
 }  # fmt: skip
 
 
-def _grouped(bits: list[Bit]) -> dict[int, list[Bit]]:
-    found: dict[int, list[Bit]] = {}
+def _grouped(bits: list[Piece]) -> dict[int, list[Piece]]:
+    found: dict[int, list[Piece]] = {}
     for bit in bits:
         if bit.at:
             found.setdefault(bit.at, []).append(bit)
     return found
 
 
-def _ids(bits: list[Bit], kind: str) -> set[str]:
+def _ids(bits: list[Piece], kind: str) -> set[str]:
     return {bit.id for bit in bits if bit.kind == kind}
 
 

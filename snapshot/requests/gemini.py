@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from snapshot.messages import File, Image, Message, Opaque, Part, Text, ToolCall, ToolResult, Transcript
-from snapshot.requests._plan import Step, plan
-from snapshot.requests._words import (
+from snapshot.requests.fallback_text import (
     ATTACHED,
     NO_OUTPUT,
     OPENER,
@@ -31,6 +30,7 @@ from snapshot.requests._words import (
     value_of,
     words_of,
 )
+from snapshot.requests.tool_pairing import Step, plan
 
 __all__ = ["FORMATS", "write"]
 

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from snapshot.messages import File, Image, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, Transcript
-from snapshot.requests._plan import Step, plan
-from snapshot.requests._words import (
+from snapshot.requests.fallback_text import (
     ELSEWHERE,
     NO_OUTPUT,
     OPENER,
@@ -28,6 +27,7 @@ from snapshot.requests._words import (
     name_of,
     words_of,
 )
+from snapshot.requests.tool_pairing import Step, plan
 
 __all__ = ["FORMATS", "write"]
 

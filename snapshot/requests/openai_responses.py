@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from snapshot.messages import File, Image, Message, Opaque, Part, Text, ToolCall, ToolResult, Transcript
-from snapshot.requests._plan import Step, plan
-from snapshot.requests._words import (
+from snapshot.requests.fallback_text import (
     NO_OUTPUT,
     OPENER,
     blank,
@@ -25,6 +24,7 @@ from snapshot.requests._words import (
     name_of,
     words_of,
 )
+from snapshot.requests.tool_pairing import Step, plan
 
 __all__ = ["FORMATS", "write"]
 

@@ -11,11 +11,11 @@ with Store(".snapshot/sessions.sqlite", create=True) as store:
 """
 
 from snapshot.session.checkpoint import Checkpoint, Prepared
+from snapshot.session.controller import Background, Live, Turn
 from snapshot.session.history import History, Plan
-from snapshot.session.live import Background, Live, Turn
-from snapshot.session.runs import Run, load_run, save_run
 from snapshot.session.salvage import salvage
 from snapshot.session.store import Conversation, Store
+from snapshot.session.transcript_file import Run, load_run, save_run
 from snapshot.session.tree import Branch, Label, Node
 from snapshot.session.view import Projection
 

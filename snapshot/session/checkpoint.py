@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from snapshot.messages import Message, Transcript
-from snapshot.stored import from_json, to_json
+from snapshot.serialization import from_json, to_json
 
 if TYPE_CHECKING:
     from snapshot.compaction import Archive, Options, Report
@@ -48,7 +48,7 @@ class Checkpoint:
     archive: Archive | None = None
 
     def to_json(self, *, put: Callable[[bytes], str]) -> dict[str, Any]:
-        """The checkpoint without its archive as a JSON object; `put` as for `snapshot.stored.to_json`."""
+        """The checkpoint without its archive as a JSON object; `put` as for `serialization.to_json`."""
         return {
             "kind": self.kind,
             "first_kept": self.first_kept,
@@ -111,7 +111,7 @@ def prepare(
     """
     from snapshot.compaction import compact
     from snapshot.compaction.boundaries import groups, repair
-    from snapshot.layout import reader_for
+    from snapshot.models.ids import profile_for
 
     # A node's id travels as the message's own, which compaction hands through.
     own = {node: message.id for node, message in path}
@@ -120,7 +120,7 @@ def prepare(
     if former is not None and archive is not None:
         if archive.light:
             archive = None  # what it replaced stands in the tree
-        elif reader_for(former.model) != reader_for(model):
+        elif profile_for(former.model) != profile_for(model):
             archive, trigger = None, "manual"  # another reader wants other pages, of everything
     done = compact(
         Transcript(whole, format, model),

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from snapshot.errors import SessionError, TranscriptError
-from snapshot.messages import Message, Oddity, Text, ToolResult, Transcript
+from snapshot.messages import Diagnostic, Message, Text, ToolResult, Transcript
 from snapshot.session.checkpoint import Checkpoint
 from snapshot.session.rows import Rows, now
 from snapshot.session.store import Store
@@ -37,7 +37,7 @@ def is_pi(data: bytes) -> bool:
     return isinstance(first, dict) and first.get("type") == "session" and "id" in first
 
 
-def read_pi(store: Store, data: bytes, name: str, agent: str = "main") -> list[Oddity]:
+def read_pi(store: Store, data: bytes, name: str, agent: str = "main") -> list[Diagnostic]:
     """Take a file in as a new conversation; what in it was not as it should be.
 
     Every entry is a node with its id; the last one is where branch "main" ends, other ends are branches
@@ -46,7 +46,7 @@ def read_pi(store: Store, data: bytes, name: str, agent: str = "main") -> list[O
     Raises:
         SessionError: the conversation is there already, or nothing in the file can be read.
     """
-    found: list[Oddity] = []
+    found: list[Diagnostic] = []
     entries = list(_entries(data, found))
     if not entries or entries[0].get("type") != "session":
         raise SessionError("not a session of pi: its first line is no header")
@@ -88,7 +88,7 @@ def write_pi(view: View) -> bytes:
 # --- reading
 
 
-def _entries(data: bytes, found: list[Oddity]) -> Iterator[dict[str, Any]]:
+def _entries(data: bytes, found: list[Diagnostic]) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip():
             continue
@@ -99,13 +99,13 @@ def _entries(data: bytes, found: list[Oddity]) -> Iterator[dict[str, Any]]:
         if isinstance(entry, dict):
             yield entry
         else:
-            found.append(Oddity("torn-line", f"line {number}", "no JSON object; left out"))
+            found.append(Diagnostic("torn-line", f"line {number}", "no JSON object; left out"))
 
 
 class _Reader:
     """Entries into rows, one by one."""
 
-    def __init__(self, rows: Rows, found: list[Oddity]) -> None:
+    def __init__(self, rows: Rows, found: list[Diagnostic]) -> None:
         self._rows, self._found = rows, found
         self._nodes: dict[str, Node] = {}
         self._waiting: dict[int, Counter[str]] = {}
@@ -197,7 +197,7 @@ class _Reader:
         return node
 
     def _odd(self, kind: str, where: str, note: str) -> None:
-        self._found.append(Oddity(kind, where, note))
+        self._found.append(Diagnostic(kind, where, note))
 
 
 def _message(entry: dict[str, Any]) -> Message | None:

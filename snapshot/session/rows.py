@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from snapshot.errors import ArchiveError, SessionDamaged, SessionError
 from snapshot.messages import Message
+from snapshot.serialization import from_json, to_json
 from snapshot.session.checkpoint import Checkpoint
 from snapshot.session.database import Database
 from snapshot.session.tree import Branch, Kind, Label, Node, jump_of
-from snapshot.stored import from_json, to_json
 
 if TYPE_CHECKING:
     from snapshot.compaction import Archive

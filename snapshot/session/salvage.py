@@ -22,14 +22,14 @@ from types import UnionType
 from typing import Any
 
 from snapshot.errors import ArchiveError, SessionDamaged, SessionError, SnapshotError
-from snapshot.messages import Message, Oddity, Text, ToolResult
+from snapshot.messages import Diagnostic, Message, Text, ToolResult
+from snapshot.serialization import from_json
 from snapshot.session.checkpoint import Checkpoint
 from snapshot.session.database import Database, private_folder
 from snapshot.session.history import NAME
 from snapshot.session.rows import Rows, now
 from snapshot.session.store import Store
 from snapshot.session.tree import ROLES, Node, Pairing, misplaced, on_path
-from snapshot.stored import from_json
 
 __all__ = ["salvage"]
 
@@ -60,7 +60,7 @@ _TABLES: dict[str, dict[str, type | UnionType]] = {
 }
 
 
-def salvage(source: Path, target: Path) -> list[Oddity]:
+def salvage(source: Path, target: Path) -> list[Diagnostic]:
     """Write what can be read of the store `source` to `target`, a new file; what was repaired.
 
     Raises:
@@ -69,7 +69,7 @@ def salvage(source: Path, target: Path) -> list[Oddity]:
     if target.exists():
         raise SessionError(f"{target}: is there already; name a new file")
     private_folder(target.absolute().parent)
-    found: list[Oddity] = []
+    found: list[Diagnostic] = []
     with tempfile.TemporaryDirectory(prefix=".", suffix=".part", dir=target.absolute().parent) as folder:
         part = Path(folder) / "new"
         with (
@@ -82,7 +82,7 @@ def salvage(source: Path, target: Path) -> list[Oddity]:
     return found
 
 
-def _whole(source: Path, folder: Path, found: list[Oddity]) -> Path:
+def _whole(source: Path, folder: Path, found: list[Diagnostic]) -> Path:
     """The file itself, or where it was cut off, a copy that is as long as it says, without which SQLite
     opens nothing."""
     try:
@@ -95,7 +95,7 @@ def _whole(source: Path, folder: Path, found: list[Oddity]) -> Path:
     whole = (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
     if not head.startswith(b"SQLite format 3") or size >= whole:
         return source
-    found.append(Oddity("truncated", str(source), f"{whole - size:,} bytes are missing at its end"))
+    found.append(Diagnostic("truncated", str(source), f"{whole - size:,} bytes are missing at its end"))
     copy = folder / "old"
     for suffix in ("", "-wal"):
         if source.with_name(source.name + suffix).exists():
@@ -104,12 +104,12 @@ def _whole(source: Path, folder: Path, found: list[Oddity]) -> Path:
     return copy
 
 
-def _copy(old: Database, store: Store, found: list[Oddity]) -> None:
+def _copy(old: Database, store: Store, found: list[Diagnostic]) -> None:
     tables = {table: list(_rows_of(old, table, found)) for table in _TABLES}
     blobs = dict(_blobs(old, found))
     known = {row["key"] for row in tables["conversations"]}
     for key in sorted({row["conversation"] for row in tables["nodes"]} - known):
-        found.append(Oddity("missing-conversation", str(key), f"its name is lost; it is lost-{key} now"))
+        found.append(Diagnostic("missing-conversation", str(key), f"its name is lost; it is lost-{key} now"))
         lost = {"name": f"lost-{key}", "agent": "main", "format": "", "branch": "main"}
         tables["conversations"].append({"key": key, **lost, "created": now(), "origin": ""})
     for entry in tables["conversations"]:
@@ -139,7 +139,7 @@ class _Copy:
     rows: Rows
     blobs: dict[str, bytes]
     name: str
-    found: list[Oddity]
+    found: list[Diagnostic]
     new: dict[int, Node | None] = field(default_factory=dict)
     ids: set[str] = field(default_factory=set)
     waiting: dict[int, Counter[str]] = field(default_factory=dict)
@@ -168,7 +168,7 @@ class _Copy:
         """Copy branches and labels; a branch whose end is gone takes the newest node."""
         named = {row["name"] for row in branches}
         if current not in named:
-            self.found.append(Oddity("missing-branch", self.name, f"branch {current} is gone; made anew"))
+            self.found.append(Diagnostic("missing-branch", self.name, f"branch {current} is gone; made anew"))
             branches = [*branches, {"name": current, "leaf": -1 if self.made else None, "model": ""}]
         leaves = {row["name"]: self.new.get(row["leaf"]) for row in branches}
         ends = {leaf.seq for leaf in leaves.values() if leaf}
@@ -285,10 +285,10 @@ class _Copy:
         return self.blobs.get(name, b"")
 
     def _say(self, kind: str, row: dict[str, Any], note: str) -> None:
-        self.found.append(Oddity(kind, f"{self.name} {row['id']}", note))
+        self.found.append(Diagnostic(kind, f"{self.name} {row['id']}", note))
 
 
-def _rows_of(old: Database, table: str, found: list[Oddity]) -> Iterator[dict[str, Any]]:
+def _rows_of(old: Database, table: str, found: list[Diagnostic]) -> Iterator[dict[str, Any]]:
     """The rows of a table that can be read and make sense."""
     types = _TABLES[table]
     for row in _read(old, table, ", ".join(types), found):
@@ -297,21 +297,21 @@ def _rows_of(old: Database, table: str, found: list[Oddity]) -> Iterator[dict[st
         if all(isinstance(item, kind) for item, kind in zip(row, types.values(), strict=True)) and named_well:
             yield value
         else:
-            found.append(Oddity("garbage", table, f"row {row[0]!r} makes no sense; left out"))
+            found.append(Diagnostic("garbage", table, f"row {row[0]!r} makes no sense; left out"))
 
 
-def _blobs(old: Database, found: list[Oddity]) -> Iterator[tuple[str, bytes]]:
+def _blobs(old: Database, found: list[Diagnostic]) -> Iterator[tuple[str, bytes]]:
     for digest, data in _read(old, "blobs", "digest, data", found):
         if isinstance(data, bytes) and sha256(data).hexdigest() == digest:
             yield f"sha256:{digest}", data
 
 
-def _read(old: Database, table: str, columns: str, found: list[Oddity]) -> list[Any]:
+def _read(old: Database, table: str, columns: str, found: list[Diagnostic]) -> list[Any]:
     """All rows of a table; where the file is damaged, those that can be had one by one."""
     try:
         return old.run(f"SELECT {columns} FROM {table}")
     except SessionDamaged:
-        found.append(Oddity("file", table, "part of the table cannot be read"))
+        found.append(Diagnostic("file", table, "part of the table cannot be read"))
     if table not in ("nodes", "conversations"):
         return []
     rows: list[Any] = []

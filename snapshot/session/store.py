@@ -8,10 +8,10 @@ from pathlib import Path
 from types import TracebackType
 
 from snapshot.errors import SessionDamaged, SessionError
-from snapshot.messages import Message, Oddity
-from snapshot.session.damage import check
+from snapshot.messages import Diagnostic, Message
 from snapshot.session.database import Database
 from snapshot.session.history import History, named
+from snapshot.session.integrity import check
 from snapshot.session.rows import Rows, now
 from snapshot.session.tree import Node
 
@@ -174,9 +174,9 @@ class Store:
                     rows.put_label(label.name, copies[label.node], label.note)
         return History(rows, name, agent or source.agent, source.format)
 
-    def check(self) -> list[tuple[str, list[Oddity]]]:
+    def check(self) -> list[tuple[str, list[Diagnostic]]]:
         """What is wrong, by history as "NAME/AGENT"; with the file itself, by ""."""
-        found = [("", [Oddity("file", str(self.path), note) for note in self._file_damage()])]
+        found = [("", [Diagnostic("file", str(self.path), note) for note in self._file_damage()])]
         for name, agent, key in self.database.run("SELECT name, agent, key FROM conversations ORDER BY key"):
             with self.database.reading():
                 found.append((f"{name}/{agent}", check(Rows(self.database, key))))

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from snapshot.messages import Message, Oddity, Reasoning, Role, ToolCall, ToolResult
+from snapshot.messages import Diagnostic, Message, Reasoning, Role, ToolCall, ToolResult
 
 __all__ = [
     "KINDS",
@@ -183,11 +183,11 @@ def misplaced(message: Message) -> Iterator[str]:
             yield f"a result in a message of role {message.role}"
 
 
-def problems(messages: Iterable[tuple[str, Message]]) -> list[Oddity]:
+def problems(messages: Iterable[tuple[str, Message]]) -> list[Diagnostic]:
     """What is wrong in a path of messages, each with its id."""
     pairing = Pairing.start()
-    found: list[Oddity] = []
+    found: list[Diagnostic] = []
     for where, message in messages:
-        found += [Oddity("impossible-role", where, what) for what in misplaced(message)]
-        found += [Oddity(kind, where, what) for kind, what in pairing.take(message)]
+        found += [Diagnostic("impossible-role", where, what) for what in misplaced(message)]
+        found += [Diagnostic(kind, where, what) for kind, what in pairing.take(message)]
     return found

@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from snapshot.errors import SessionDamaged, SessionError
-from snapshot.messages import Message, Oddity, Transcript
+from snapshot.messages import Diagnostic, Message, Transcript
 from snapshot.session.checkpoint import Checkpoint
-from snapshot.session.damage import structure
+from snapshot.session.integrity import structure
 from snapshot.session.rows import Rows
 from snapshot.session.tree import Branch, Label, Node, Pairing, misplaced, problems
 
@@ -62,7 +62,7 @@ class View:
 
     def __init__(self, rows: Rows, name: str, agent: str, format: str) -> None:  # noqa: A002
         self.rows, self.name, self.agent, self.format = rows, name, agent, format
-        self.damage: list[Oddity] = []
+        self.damage: list[Diagnostic] = []
         try:
             with rows.database.reading():
                 self.damage += structure(rows)
@@ -137,9 +137,9 @@ class View:
     # --- inside
 
     def _found(self, kind: str, where: str, note: str) -> None:
-        oddity = Oddity(kind, where, note)
-        if oddity not in self.damage:
-            self.damage.append(oddity)
+        diagnostic = Diagnostic(kind, where, note)
+        if diagnostic not in self.damage:
+            self.damage.append(diagnostic)
 
     def _leaf(self, branch: str, at: str) -> Node | None:
         return self.rows.find(at) if at else self.rows.branch(branch or self.current)[1]
@@ -168,8 +168,8 @@ class View:
                 except SessionDamaged as error:
                     self._found("unreadable", node.id, str(error))
         if found and found[0][1].role != "tool":
-            for oddity in problems(found):
-                self._found(oddity.kind, oddity.where, oddity.note)
+            for diagnostic in problems(found):
+                self._found(diagnostic.kind, diagnostic.where, diagnostic.note)
         good = [(node_id, message) for node_id, message in found if not any(misplaced(message))]
         return tuple(good)
 

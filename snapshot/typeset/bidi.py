@@ -16,9 +16,9 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from snapshot.typeset import marks
+from snapshot.source import marks
 
-__all__ = ["came_from", "classes_of", "turned"]
+__all__ = ["classes_of", "to_visual", "visual_index"]
 
 _N = TypeVar("_N", bound=np.integer)
 
@@ -92,7 +92,7 @@ def _within(codes: NDArray[np.int32], ranges: tuple[tuple[int, int], ...]) -> ND
     return within
 
 
-def turned(cells: NDArray[_N], glyphs: _Glyphs) -> NDArray[_N]:
+def to_visual(cells: NDArray[_N], glyphs: _Glyphs) -> NDArray[_N]:
     """The rows with their right-to-left runs turned about: from reading order to what is seen, and back.
 
     Args:
@@ -112,7 +112,7 @@ def turned(cells: NDArray[_N], glyphs: _Glyphs) -> NDArray[_N]:
     return cells
 
 
-def came_from(cells: NDArray[np.integer], glyphs: _Glyphs) -> NDArray[np.int64]:
+def visual_index(cells: NDArray[np.integer], glyphs: _Glyphs) -> NDArray[np.int64]:
     """The column that each cell of `turned(cells, glyphs)` stood in."""
     columns = np.broadcast_to(np.arange(cells.shape[1]), cells.shape)
     turn = _to_turn(cells, glyphs)

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from snapshot._resources import locate
 from snapshot.errors import FontError, PageError
-from snapshot.resources import locate
 
 __all__ = ["emoji_of", "name_of", "starts_emoji"]
 

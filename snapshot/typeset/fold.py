@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from snapshot.typeset.pagetext import code_points
+from snapshot.source.codepoints import code_points
 
 __all__ = ["Folded", "fold", "may_fold"]
 

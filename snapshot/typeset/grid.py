@@ -14,13 +14,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from snapshot.source import Source
-from snapshot.typeset.bidi import turned
+from snapshot.source.source import Source
+from snapshot.typeset.bidi import to_visual
+from snapshot.typeset.coverage import Glyphs
+from snapshot.typeset.fast_path import PlainSetter
 from snapshot.typeset.fold import Folded, fold, may_fold
-from snapshot.typeset.glyphs import Glyphs
+from snapshot.typeset.offset_map import OffsetMap, Offsets, concat_ranges, insert_runs
 from snapshot.typeset.pagetext import PageText, encode
-from snapshot.typeset.plain import PlainSetter
-from snapshot.typeset.splice import Offsets, Splice, ranges, widened
 
 __all__ = ["Grid", "pads_before", "set_pages", "stretches", "with_parts"]
 
@@ -64,7 +64,7 @@ def set_pages(
             if held == capacity:
                 # A full page waits for its end, which is the next one's start.
                 stop = stretch.origin(at)
-                yield Grid(turned(page.reshape(rows, columns), glyphs), start, stop)
+                yield Grid(to_visual(page.reshape(rows, columns), glyphs), start, stop)
                 page, held, start = np.empty(capacity, np.int32), 0, stop
             taken = min(capacity - held, stretch.cells.size - at)
             page[held : held + taken] = stretch.cells[at : at + taken]
@@ -74,7 +74,7 @@ def set_pages(
         page[held] = glyphs.end
         rows = held // columns + 1
         page[held + 1 : rows * columns] = glyphs.blank
-    yield Grid(turned(page[: rows * columns].reshape(rows, columns), glyphs), start, len(source.text))
+    yield Grid(to_visual(page[: rows * columns].reshape(rows, columns), glyphs), start, len(source.text))
 
 
 class _Set(Protocol):
@@ -96,12 +96,12 @@ class _Stretch:
     cells: NDArray[np.int32]
     folded: Folded
     page_text: PageText
-    splices: tuple[Splice, ...]
+    offset_maps: tuple[OffsetMap, ...]
 
     def origin(self, cell: int) -> int:
         """Offset in the source text of the character that a cell shows, or that its filling is put before."""
-        for splice in reversed(self.splices):
-            cell = splice.origin(cell)
+        for offset_map in reversed(self.offset_maps):
+            cell = offset_map.origin(cell)
         return self.begin + self.folded.source_offset(self.page_text.origin(cell))
 
 
@@ -118,30 +118,30 @@ def _stretches_set(source: Source, glyphs: Glyphs, columns: int, compiled: bool)
             continue
         folded = fold(source.text[begin:end])
         low, high = np.searchsorted(marks, (begin, end))
-        genuine = folded.folded_offsets(marks[low:high] - begin)
-        page_text = encode(folded.text, glyphs, genuine=genuine, widest=columns)
+        mark_offsets = folded.folded_offsets(marks[low:high] - begin)
+        page_text = encode(folded.text, glyphs, mark_offsets=mark_offsets, widest=columns)
         cells = glyphs.glyphs[page_text.codes]
         joined = page_text.joined
-        splices = []
+        offset_maps = []
         beyond = np.flatnonzero(page_text.codes > _LAST_ASCII)
         wide = beyond[glyphs.cells[page_text.codes[beyond]] > 1]
         if wide.size:
             cells, parts, rest = with_parts(cells, wide, glyphs.cells[page_text.codes[wide]])
             joined = np.concatenate((parts.forward(joined), rest))
-            splices.append(parts)
+            offset_maps.append(parts)
         if joined.size:
             units, sizes = _units(joined, cells.size)
             where, pads = pads_before(units, sizes, column, columns)
             if where.size:
-                cells = widened(cells, where, pads, glyphs.pad)
-                splices.append(Splice(where, 0, pads))
+                cells = insert_runs(cells, where, pads, glyphs.pad)
+                offset_maps.append(OffsetMap(where, 0, pads))
         column = (column + cells.size) % columns
-        yield _Stretch(begin, cells, folded, page_text, tuple(splices))
+        yield _Stretch(begin, cells, folded, page_text, tuple(offset_maps))
 
 
 def with_parts(
     cells: NDArray[np.int32], wide: Offsets, sizes: NDArray[np.uint8]
-) -> tuple[NDArray[np.int32], Splice, Offsets]:
+) -> tuple[NDArray[np.int32], OffsetMap, Offsets]:
     """The cells with all parts of the glyphs at `wide`, how it was done, and where the further parts are.
 
     Args:
@@ -150,13 +150,13 @@ def with_parts(
         sizes: cells of each of them.
     """
     more = sizes.astype(np.int64) - 1
-    splice = Splice(wide + 1, 0, more)
-    cells = widened(cells, wide + 1, more)
-    first = splice.forward(wide)
-    rest = ranges(first + 1, more)
+    offset_map = OffsetMap(wide + 1, 0, more)
+    cells = insert_runs(cells, wide + 1, more)
+    first = offset_map.forward(wide)
+    rest = concat_ranges(first + 1, more)
     first = np.repeat(first, more)
     cells[rest] = cells[first] + (rest - first)
-    return cells, splice, rest
+    return cells, offset_map, rest
 
 
 def _units(joined: Offsets, size: int) -> tuple[Offsets, Offsets]:

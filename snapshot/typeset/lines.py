@@ -18,15 +18,16 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from snapshot.source import Source
-from snapshot.typeset import marks
-from snapshot.typeset.bidi import turned
+from snapshot.source import marks
+from snapshot.source.codepoints import code_points, from_code_points
+from snapshot.source.source import Source
+from snapshot.typeset.bidi import to_visual
 from snapshot.typeset.columns import GUTTER, column_width
+from snapshot.typeset.coverage import Glyphs
 from snapshot.typeset.fold import fold
-from snapshot.typeset.glyphs import Glyphs
 from snapshot.typeset.grid import Grid, with_parts
-from snapshot.typeset.pagetext import code_points, encode, from_code_points
-from snapshot.typeset.units import Unit, divided
+from snapshot.typeset.pagetext import encode
+from snapshot.typeset.shaped import ShapedCluster, divided
 
 __all__ = ["set_lines", "slots_of"]
 
@@ -67,11 +68,11 @@ class _Setter:
         genuine: folded offsets of the source's own marks.
     """
 
-    def __init__(self, glyphs: Glyphs, width: int, genuine: frozenset[int]) -> None:
+    def __init__(self, glyphs: Glyphs, width: int, mark_offsets: frozenset[int]) -> None:
         self._glyphs = glyphs
         self._width = width
-        self._genuine = genuine
-        self._printed: dict[str | Unit, tuple[_Printed, ...]] = {}
+        self._genuine = mark_offsets
+        self._printed: dict[str | ShapedCluster, tuple[_Printed, ...]] = {}
 
     def line(self, text: str, first: int, *, ends: bool) -> Iterator[tuple[NDArray[np.int32], int]]:
         """The slots of a line that begins at the folded offset `first`, and the offset that each begins at.
@@ -114,7 +115,7 @@ class _Setter:
             offsets.append(at)
         return units, offsets
 
-    def _page_text(self, cluster: str | Unit) -> tuple[_Printed, ...]:
+    def _page_text(self, cluster: str | ShapedCluster) -> tuple[_Printed, ...]:
         """A cluster as it is printed: one unit, or several where it is too wide for a slot."""
         found = self._printed.get(cluster)
         if found is None:
@@ -175,8 +176,8 @@ def set_lines(
     if not source.text:
         return
     folded = fold(source.text)
-    genuine = folded.folded_offsets(np.array(source.marks, np.int64)).tolist() if source.marks else ()
-    setter = _Setter(glyphs, column_width(columns, count), frozenset(genuine))
+    mark_offsets = folded.folded_offsets(np.array(source.marks, np.int64)).tolist() if source.marks else ()
+    setter = _Setter(glyphs, column_width(columns, count), frozenset(mark_offsets))
     slots: list[NDArray[np.int32]] = []
     start = 0
     for slot, origin in _slots(folded.text, setter):
@@ -214,7 +215,7 @@ def _page(
         left = number * (width + GUTTER)
         own = slots[number * rows : (number + 1) * rows]
         if own:
-            page[: len(own), left : left + width] = turned(np.stack(own), glyphs)
+            page[: len(own), left : left + width] = to_visual(np.stack(own), glyphs)
         if number:
             page[:, left - 2] = stroke
     return page

@@ -1,0 +1,1 @@
+"""Summaries in place of pages: by a model that the caller brings, or an offline digest."""

@@ -1,0 +1,1 @@
+"""What a character costs each model, as text and as pages."""

@@ -1,0 +1,1 @@
+"""Exact strings: found by their form, ranked, and listed as text beside the pages."""

@@ -1,0 +1,188 @@
+"""The factsheet: exact strings that a vision model misreads, as text beside the pages.
+
+`find` knows them by their form. The sheet takes what its budget has room for, what matters first: strings
+that have a look-alike in the same text, strings that the tail mentions, then by how badly models misread
+the kind (`facts/providers.md`, section 4: of hexadecimal digits most readers get none right at small cells,
+and what they give instead is plausible).
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from snapshot.facts.patterns import Fact, find, look
+from snapshot.models.tokens import text_tokens
+from snapshot.source.marks import ELIDED
+from snapshot.source.source import Source, strict_text
+
+if TYPE_CHECKING:
+    from snapshot.models.profile import ModelProfile
+
+__all__ = ["Fact", "Factsheet", "factsheet", "find", "ranked_facts"]
+
+# How badly a kind is misread, the worst first. Random characters give no context to correct by, numbers a
+# little, paths and hosts consist of words. Names are words altogether: they are listed only where the tail
+# goes on with them.
+_RISK = {
+    "named": -1,
+    "hash": 0, "uuid": 0, "identifier": 1, "ip": 2, "url": 2, "path": 3, "mail": 3, "version": 4,
+    "number": 5, "host": 5, "time": 6, "name": 7,
+}  # fmt: skip
+_HEAD = "Exact strings, spelled as they are (pN: on page N). Where a page looks different, trust this list."
+_HEAD_UNPAGED = "Exact strings, spelled as they are."
+_NO_PAGE = "no page"
+# Pages that a line names; more are a plus sign.
+_PAGES = 3
+# A single string may take this share of the budget, so that one long URL does not displace fifty hashes.
+_SHARE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Factsheet:
+    """Exact strings as text.
+
+    Attributes:
+        text: what travels beside the pages; "" where there is nothing to say or no room.
+        facts: what is in it, in order of importance.
+        left_out: strings that would have deserved a place but found no room.
+        tokens: estimated tokens of `text`.
+    """
+
+    text: str
+    facts: tuple[Fact, ...]
+    left_out: int
+    tokens: int
+
+
+def factsheet(
+    source: Source,
+    pages: Sequence[tuple[int, int]],
+    *,
+    tail: str,
+    budget: int,
+    reader: ModelProfile,
+    keep: Sequence[str] = (),
+) -> Factsheet:
+    """The factsheet of `source`.
+
+    Args:
+        source: the source text that the pages were made of.
+        pages: half-open spans of source text, in order, page 1 first. A string that stands on none of
+            them (its stretch was left out) is listed under "no page". Empty: there are no pages.
+        tail: the text of the verbatim end of the conversation, which shows what is still of interest.
+        budget: estimated tokens that the sheet may take.
+        reader: whose tokens they are.
+        keep: strings that come first, whatever they look like, in the order given. Those that the budget
+            has no room for are left out and counted, as everything is.
+    """
+    kept = [strict_text(text)[0] for text in dict.fromkeys(keep) if text]
+    ranked = [Fact(text, "named", _occurrences(source.text, text)) for text in kept]
+    ranked += ranked_facts(source, tail, exclude=frozenset(kept))
+    # What is too long for its share goes behind everything else, in the same order.
+    share = max(1, budget // _SHARE)
+    ranked.sort(key=lambda fact: fact.kind != "named" and _dear(fact.text, share, reader))
+    most = min(len(ranked), int(budget * reader.chars_per_token) + 1) if budget > 0 else 0
+    labels = [_label(fact, pages) for fact in ranked[:most]]
+    head = _HEAD if pages else _HEAD_UNPAGED
+    # The text grows with every fact, so the number that fits is found by halving.
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if text_tokens(_print(head, ranked[:middle], labels), reader) <= budget:
+            low = middle
+        else:
+            high = middle - 1
+    text = _print(head, ranked[:low], labels)
+    return Factsheet(text, tuple(ranked[:low]), len(ranked) - low, text_tokens(text, reader) if text else 0)
+
+
+def ranked_facts(source: Source, tail: str = "", *, exclude: frozenset[str] = frozenset()) -> list[Fact]:
+    """The facts of the source that deserve a place beside its pages, the most important first."""
+    mentioned = {fact.text for fact in find(tail)}
+    facts = [
+        fact
+        for fact in _without_elisions(find(source.text), source)
+        if fact.text not in exclude and (fact.kind != "name" or fact.text in mentioned)
+    ]
+    twins = Counter(look(fact.text) for fact in facts)
+
+    def rank(fact: Fact) -> tuple[bool, bool, bool, int, int, int, str]:
+        return (
+            fact.kind == "name",
+            fact.text not in mentioned,
+            twins[look(fact.text)] < 2,
+            _RISK[fact.kind],
+            len(fact.offsets),
+            -fact.offsets[-1],
+            fact.text,
+        )
+
+    return sorted(facts, key=rank)
+
+
+def _dear(text: str, share: int, reader: ModelProfile) -> bool:
+    # A character costs two tokens at most, which answers for most strings without counting.
+    return 2 * len(text) > share and text_tokens(text, reader) > share
+
+
+def _without_elisions(facts: Iterable[Fact], source: Source) -> Iterable[Fact]:
+    """Facts without what stands between ✂ and ✂: the sizes there are ours."""
+    inside = set()
+    for elision in source.elisions:
+        stop = source.text.find(ELIDED, elision.offset + 1)
+        inside.update(range(elision.offset, stop if stop >= 0 else elision.offset))
+    for fact in facts:
+        offsets = tuple(at for at in fact.offsets if at not in inside) if inside else fact.offsets
+        if offsets:
+            yield Fact(fact.text, fact.kind, offsets)
+
+
+def _occurrences(text: str, wanted: str) -> tuple[int, ...]:
+    found = []
+    at = text.find(wanted)
+    while at >= 0:
+        found.append(at)
+        at = text.find(wanted, at + len(wanted))
+    return tuple(found)
+
+
+def _label(fact: Fact, pages: Sequence[tuple[int, int]]) -> str:
+    """The pages that a fact stands on, the last ones if they are many: `p2`, `p1,3-4`, `p7,8,9+`."""
+    if not pages:
+        return ""
+    found: dict[int, str] = {}
+    starts = [start for start, _ in pages]
+    for at in reversed(fact.offsets):
+        first = bisect_right(starts, at) - 1
+        if first < 0 or at >= pages[first][1]:
+            continue
+        # A string over the edge of a page begins on one and ends on the next.
+        last = max(first, bisect_right(starts, at + len(fact.text) - 1) - 1)
+        found.setdefault(first + 1, f"{first + 1}" if first == last else f"{first + 1}-{last + 1}")
+        if len(found) > _PAGES:
+            break
+    if not found:
+        return _NO_PAGE
+    named = sorted(sorted(found)[-_PAGES:])
+    return "p" + ",".join(found[number] for number in named) + ("+" if len(found) > _PAGES else "")
+
+
+def _print(head: str, facts: Sequence[Fact], labels: Sequence[str]) -> str:
+    """One line for each set of pages, in order of the first fact on it."""
+    lines: dict[str, list[str]] = {}
+    alone: list[str] = []
+    for fact, label in zip(facts, labels, strict=False):
+        if len(fact.text.splitlines()) > 1 or fact.text != fact.text.strip():
+            # Only what a caller named looks like that; quoted, since it would break the line.
+            alone.append(f"{label}: " * bool(label) + json.dumps(fact.text, ensure_ascii=False))
+        elif ", " in fact.text:
+            alone.append(f"{label}: " * bool(label) + fact.text)
+        else:
+            lines.setdefault(label, []).append(fact.text)
+    body = [f"{label}: " * bool(label) + ", ".join(texts) for label, texts in lines.items()]
+    return "\n".join([head, *alone, *body]) if facts else ""

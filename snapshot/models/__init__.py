@@ -1,0 +1,1 @@
+"""Models as readers of pages: profiles, gateways, prices, billing rules, token counts."""

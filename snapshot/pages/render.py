@@ -1,0 +1,279 @@
+"""Source text and a layout → pages: the one way in to rendering."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from snapshot.messages import Transcript
+from snapshot.pages.layout import Layout, layout_for
+from snapshot.pages.numba_support import can_compile, is_loaded
+from snapshot.raster.atlas import Atlas, atlas_for
+from snapshot.raster.blit import Blitter
+from snapshot.raster.compress import compressor_for
+from snapshot.raster.face import Face, load_face
+from snapshot.raster.png import encode_png
+from snapshot.raster.user_font import user_face
+from snapshot.source.source import Source, source_of
+from snapshot.typeset.grid import Grid, set_pages
+from snapshot.typeset.lines import set_lines
+from snapshot.typeset.missing_glyphs import missing_glyphs
+
+__all__ = ["Page", "PageSpan", "Typesetter", "render"]
+
+_T = TypeVar("_T")
+
+# Characters from which the compiled kernels pay for their loading: that takes 0.3 s in a new process, with
+# numba's cache warm, and each million characters then takes 0.02 to 0.04 s less (the rows "raster" and
+# "typeset" of `python -m benchmarks.speed`, and `python -X importtime`).
+_LARGE = 12_000_000
+# Tasks that a long job is cut into for each thread, at the least, and pages that a task may be.
+_TASKS, _MOST_IN_TASK = 8, 4
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page.
+
+    Attributes:
+        number: from 1.
+        png: the image, a greyscale PNG.
+        width, height: its size in pixels.
+        start, stop: half-open span of source text on it; the spans of all pages partition the source.
+        tokens: input tokens it is billed by the layout's reader.
+    """
+
+    number: int
+    png: bytes = field(repr=False)
+    width: int
+    height: int
+    start: int
+    stop: int
+    tokens: int
+
+    @property
+    def chars(self) -> int:
+        """Source characters on the page."""
+        return self.stop - self.start
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of the PNG, in hexadecimal."""
+        return sha256(self.png).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class PageSpan:
+    """A page that was set but not drawn: its half-open span of source text, and its price in tokens."""
+
+    start: int
+    stop: int
+    tokens: int
+
+
+class Typesetter:
+    """A layout with its face opened: what turns sources into pages, and pages into text again.
+
+    Args:
+        layout: page size, cell and face.
+        font: a font file to use before the layout's own face, at the same cell.
+
+    Raises:
+        FontError: a font is not installed, cannot be opened or does not fit.
+    """
+
+    def __init__(self, layout: Layout, *, font: str | Path | None = None) -> None:
+        self.layout = layout
+        self.font = None if font is None else Path(font)
+        face = load_face(layout.face)
+        self.face: Face = face if font is None else user_face(font, face)
+
+    def atlas(self, source: Source) -> Atlas:
+        """The glyphs that `source` needs."""
+        return atlas_for(self.face, missing_glyphs(source.text, atlas_for(self.face)))
+
+    def grids(self, source: Source, atlas: Atlas, *, compiled: bool = False) -> Iterator[Grid]:
+        """The pages of `source` as glyph numbers: flowing, or in columns that keep lines."""
+        layout = self.layout
+        if not layout.text_columns:
+            return set_pages(source, atlas, layout.columns, layout.rows, compiled=compiled)
+        return set_lines(
+            source,
+            atlas,
+            layout.columns,
+            layout.rows,
+            layout.text_columns,
+            fit=lambda rows: layout.page_height(rows) // layout.cell[1],
+        )
+
+    def measure(self, source: Source) -> tuple[PageSpan, ...]:
+        """The pages that `source` takes, without drawing them."""
+        atlas, layout = self.atlas(source), self.layout
+        return tuple(
+            PageSpan(
+                grid.start,
+                grid.stop,
+                layout.billing.tokens(layout.width, layout.page_height(grid.cells.shape[0])),
+            )
+            for grid in self.grids(source, atlas)
+        )
+
+    def pages(
+        self,
+        source: Source,
+        *,
+        threads: int | None = None,
+        compress: str = "default",
+        compiled: bool | None = None,
+    ) -> Iterator[Page]:
+        """Render `source`, page after page; a few pages are in memory at a time.
+
+        Args:
+            source: what to render.
+            threads: how many pages are made at once; by default as many as there are processors. The
+                bytes do not depend on it.
+            compress: what files are squeezed for: "default", "fast" or "small".
+            compiled: use the numba kernel or not; by default where it pays. The bytes are the same.
+
+        Raises:
+            SnapshotError: `compress` is none of the three.
+        """
+        compressor = compressor_for(compress)
+        if compiled is None:
+            compiled = is_loaded() or len(source.text) >= _LARGE
+        compiled = compiled and can_compile()
+        atlas = self.atlas(source)
+        layout = self.layout
+        blitter = Blitter(atlas, layout.width, compiled=compiled)
+        local = threading.local()
+
+        def finish(number: int, grid: Grid) -> Page:
+            height = layout.page_height(grid.cells.shape[0])
+            if not hasattr(local, "scanlines"):
+                local.scanlines = np.empty((layout.height, 1 + blitter.row_bytes), np.uint8)
+            scanlines = blitter.scanlines(grid.cells, height, into=local.scanlines)
+            png = encode_png(scanlines, layout.width, blitter.depth, compressor)
+            tokens = layout.billing.tokens(layout.width, height)
+            return Page(number, png, layout.width, height, grid.start, grid.stop, tokens)
+
+        grids = enumerate(self.grids(source, atlas, compiled=compiled), 1)
+        threads = threads or _processors()
+        if threads == 1 or len(source.text) <= 2 * layout.capacity:
+            return (finish(number, grid) for number, grid in grids)
+        size = len(source.text) // layout.capacity // (_TASKS * threads)
+        return _in_order(finish, grids, threads, min(max(1, size), _MOST_IN_TASK))
+
+
+def _in_order(
+    finish: Callable[[int, Grid], Page], grids: Iterator[tuple[int, Grid]], threads: int, size: int
+) -> Iterator[Page]:
+    """The finished pages in their order, made in threads, a few ahead of the one that is asked for.
+
+    A task is `size` pages one after the other, since a quick page takes hardly longer than the change from
+    thread to thread. Threads set pages too: were that left to the thread that asks for pages, there would be
+    one more that wants a processor and the interpreter's lock.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    shared = _Shared(grids, 2 * threads)
+
+    def work() -> list[Page]:
+        return [finish(*item) for item in islice(shared, size)]
+
+    with ThreadPoolExecutor(threads) as pool:
+        waiting = deque(pool.submit(work) for _ in range(2 * threads))
+        made: dict[int, Page] = {}
+        number = 1
+        try:
+            while waiting:
+                pages = waiting.popleft().result()
+                if pages:
+                    made |= {page.number: page for page in pages}
+                    waiting.append(pool.submit(work))
+                while number in made:
+                    yield made.pop(number)
+                    number += 1
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+class _Shared(Generic[_T]):
+    """An iterator that threads take from at the same time, each item once.
+
+    The thread that finds few items left gets `most` more of them, while the others take what there is: one
+    waits for another only where nothing is left.
+    """
+
+    def __init__(self, items: Iterator[_T], most: int) -> None:
+        self._items, self._most = items, most
+        self._ready: deque[_T] = deque()
+        self._turn = threading.Lock()
+
+    def __iter__(self) -> Iterator[_T]:
+        ready = self._ready
+        while True:
+            if len(ready) <= self._most and self._turn.acquire(blocking=not ready):
+                try:
+                    more = list(islice(self._items, self._most))
+                    ready.extend(more)
+                finally:
+                    self._turn.release()
+                if not more and not ready:
+                    return
+            try:
+                item = ready.popleft()
+            except IndexError:  # another thread was quicker
+                continue
+            yield item
+
+
+def _processors() -> int:
+    """Processors that this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def render(
+    source: str | Transcript | Source,
+    *,
+    model: str | None = None,
+    layout: str | Layout | None = None,
+    font: str | Path | None = None,
+    reasoning: bool = True,
+    threads: int | None = None,
+    compress: str = "default",
+) -> Iterator[Page]:
+    """Render a text or a transcript as pages for a model.
+
+    Args:
+        source: a text, taken as it is; a transcript; or source text made before.
+        model: id of the model that will look at the pages, by any route.
+        layout: a layout, or the name of one, in place of the model's own.
+        font: a font file to use before the layout's own face.
+        reasoning: include what the model thought, where `source` is a transcript.
+        threads: how many pages are made at once; the bytes do not depend on it.
+        compress: "default", "fast" (large files, soon done) or "small" (slow); the pixels are the same.
+
+    Raises:
+        LayoutError: the model or layout is not known, or the model cannot see images.
+        FontError: a font is missing or does not fit.
+    """
+    if isinstance(source, Transcript):
+        source = source_of(source, reasoning=reasoning)
+    elif isinstance(source, str):
+        source = Source(source)
+    chosen = layout if isinstance(layout, Layout) else layout_for(model, name=layout)
+    return Typesetter(chosen, font=font).pages(source, threads=threads, compress=compress)

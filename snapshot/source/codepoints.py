@@ -1,0 +1,35 @@
+"""Strings as arrays of code points, and back."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["census", "code_points", "from_code_points"]
+
+_ASCII = 0x80
+_COUNTED_AT_ONCE = 1 << 18  # characters; their code points take four bytes each
+
+
+def code_points(text: str) -> NDArray[np.uint32]:
+    """The code points of `text`, lone surrogates included."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+
+
+def census(text: str) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """The different code points of `text` outside ASCII, ascending, and how often each occurs."""
+    found: Counter[int] = Counter()
+    if not text.isascii():
+        for start in range(0, len(text), _COUNTED_AT_ONCE):
+            codes = code_points(text[start : start + _COUNTED_AT_ONCE])
+            different, counts = np.unique(codes[codes >= _ASCII], return_counts=True)
+            found.update(dict(zip(different.tolist(), counts.tolist(), strict=True)))
+    ordered = sorted(found.items())
+    return np.array([code for code, _ in ordered], np.uint32), np.array([n for _, n in ordered], np.int64)
+
+
+def from_code_points(codes: NDArray[np.uint32]) -> str:
+    """The string of `codes`, lone surrogates included."""
+    return codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")

@@ -1,0 +1,78 @@
+"""Codex rollouts: lines of `{timestamp, type, payload}`, each with an item of the Responses API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from snapshot.messages import Message, Opaque, Transcript
+from snapshot.transcripts.formats import openai_responses_writer
+from snapshot.transcripts.io.json_values import compact
+from snapshot.transcripts.writing.ids import made_up
+from snapshot.transcripts.writing.json_text import value_of
+from snapshot.transcripts.writing.units import Tell, Unit
+
+OWN = openai_responses_writer.OWN
+LINES = True
+IDS = True
+STRAYS = False
+
+_HEAD = ("session_meta", "turn_context")
+_ROWS = (*_HEAD, "compacted", "world_state")
+
+
+def units(transcript: Transcript, tell: Tell) -> Iterator[Unit]:
+    """As the Responses API has them."""
+    return openai_responses_writer.units(transcript, tell)
+
+
+def rows(messages: Sequence[Message], names: dict[str, str]) -> list[Any]:
+    """The items of a message, and the provider's count behind them."""
+    return _rows(messages[0], [_unambiguous(item) for item in openai_responses_writer.rows(messages, names)])
+
+
+def own(messages: Sequence[Message]) -> list[Any] | None:
+    """The items as they came."""
+    return _rows(messages[0], [item for message in messages for item in message.raw])
+
+
+def _rows(message: Message, items: list[Any]) -> list[Any]:
+    found = [_row(message.time, "response_item", item) for item in items]
+    if message.usage:
+        counts = {"input_tokens": message.usage.input, "output_tokens": message.usage.output}
+        told = {"type": "token_count", "info": {"last_token_usage": counts}}
+        found.append(_row(message.time, "event_msg", told))
+    return found
+
+
+def _unambiguous(item: Any) -> Any:
+    """An output that looks like the packed output of a shell as a list: there it is what it is."""
+    output = item.get("output")
+    if isinstance(output, str) and output.startswith("{"):
+        return item | {"output": [{"type": "input_text", "text": output}]}
+    return item
+
+
+def _row(time: str, kind: str, payload: Any) -> dict[str, Any]:
+    return {"timestamp": time, "type": kind, "payload": payload}
+
+
+def document(rows: list[Any], model: str) -> Any:
+    """The rows behind the head of a session."""
+    time = rows[0]["timestamp"] if rows else ""
+    session = made_up("rollout", *(compact(row) for row in rows[:2]))
+    head = [_row(time, "session_meta", {"id": session, "timestamp": time})]
+    if model:
+        head.append(_row(time, "turn_context", {"model": model}))
+    return [*head, *rows]
+
+
+def beside(extra_rows: tuple[Opaque, ...], document: list[Any]) -> list[Any]:
+    """The session's own head and other rows in front, in place of the head that was made."""
+    kept = [value_of(row.json) for row in extra_rows]
+    rest = document[1:] if any(row.kind == "session_meta" for row in extra_rows) else document
+    rows = [
+        _row("", row.kind if row.kind in _ROWS else "response_item", value)
+        for row, value in zip(extra_rows, kept, strict=True)
+    ]
+    return [*rows, *rest]

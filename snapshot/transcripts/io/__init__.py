@@ -1,0 +1,1 @@
+"""Input as it comes: opened, unpacked, decoded, cut into rows, salvaged."""

@@ -1,0 +1,287 @@
+"""Putting a transcript together: messages in order, ids told apart, diagnostics counted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from snapshot.messages import (
+    Diagnostic,
+    File,
+    Message,
+    Opaque,
+    Part,
+    Reasoning,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    Usage,
+)
+from snapshot.transcripts.io.json_values import (
+    JsonObject,
+    a_type,
+    as_object,
+    as_text,
+    compact,
+    quoted,
+    type_name,
+)
+from snapshot.transcripts.io.source import Source
+
+__all__ = ["Builder", "Ids", "role_of", "usage_of"]
+
+_ROLES: dict[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_PLACES = 4  # places that a diagnostic names; the others are counted
+
+
+def role_of(value: object) -> Role | None:
+    """The role that a source's word for it means, in whatever case, or None."""
+    return _ROLES.get(value.strip().lower()) if isinstance(value, str) else None
+
+
+def usage_of(value: object) -> Usage | None:
+    """A provider's usage record, in Anthropic's or OpenAI's words; None if it counts nothing."""
+    record = as_object(value)
+    if record is None:
+        return None
+
+    def total(*keys: str) -> int:
+        counts = (record.get(key) for key in keys)
+        return sum(n for n in counts if isinstance(n, int) and not isinstance(n, bool) and n > 0)
+
+    cached = total("cache_creation_input_tokens", "cache_read_input_tokens")
+    prompt = total("input_tokens", "prompt_tokens") + cached
+    output = total("output_tokens", "completion_tokens")
+    return Usage(prompt, output) if prompt or output else None
+
+
+class Ids:
+    """Ids of calls as text, one text per id.
+
+    A number becomes its digits. Where the number 7 and the string "7" both occur they are two ids:
+    the later one is read as "7#2". It depends only on what came before, so a conversation that grows
+    keeps the ids it had.
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[tuple[bool, str], str] = {}
+        self._taken: set[str] = set()
+        self._invented = 0
+
+    def text(self, raw: object) -> str:
+        """The text for an id as found; "" for null or none."""
+        key = (isinstance(raw, str), as_text(raw))
+        if not key[1]:
+            return ""
+        known = self._texts.get(key)
+        return known if known is not None else self._claim(key, key[1])
+
+    def invent(self, stem: str) -> str:
+        """An id for a call that has none by design of its format."""
+        self._invented += 1
+        return self._claim((True, f"\0{stem}{self._invented}"), f"{stem}_{self._invented}")
+
+    def _claim(self, key: tuple[bool, str], wanted: str) -> str:
+        text, n = wanted, 1
+        while text in self._taken:
+            n += 1
+            text = f"{wanted}#{n}"
+        self._texts[key] = text
+        self._taken.add(text)
+        return text
+
+
+@dataclass(slots=True)
+class _Draft:
+    where: str
+    role: Role
+    parts: list[Part]
+    id: str
+    time: str
+    usage: Usage | None
+    raw: list[JsonObject] | None  # None: some of the parts came in a form that cannot be sent back
+    joints: list[tuple[int, str]] = field(default_factory=list)  # where parts come from other places
+
+    def take(self, parts: Iterable[Part], raw: Sequence[JsonObject], where: str = "") -> None:
+        """More parts of the same message, and the objects that they came in."""
+        if where and where != self.where:
+            self.joints.append((len(self.parts), where))
+        self.parts.extend(parts)
+        self.raw = [*self.raw, *raw] if self.raw and raw else None
+
+    def place(self, number: int) -> str:
+        """Where the part of this number comes from."""
+        return next((where for start, where in reversed(self.joints) if number >= start), self.where)
+
+    def message(self) -> Message:
+        """The finished message."""
+        return Message(self.role, tuple(self.parts), self.id, self.time, self.usage, tuple(self.raw or ()))
+
+
+class Builder:
+    """Collects what a reader finds; `finish` checks the whole and gives the transcript."""
+
+    def __init__(self, source: Source) -> None:
+        self.ids = Ids()
+        self._source = source
+        self._drafts: list[_Draft] = []
+        self._by_id: dict[str, _Draft] = {}
+        self._speaker: _Draft | None = None
+        self._odd: dict[tuple[str, str], list[str]] = {}
+
+    def odd(self, kind: str, where: str, note: str) -> None:
+        """Report a diagnostic; those with equal kind and note are told as one, with their number."""
+        self._odd.setdefault((kind, note), []).append(where)
+
+    def add(
+        self,
+        role: Role,
+        parts: Iterable[Part],
+        *,
+        where: str,
+        message_id: str = "",
+        time: str = "",
+        usage: Usage | None = None,
+        raw: Sequence[JsonObject] = (),
+        join: bool = False,
+    ) -> None:
+        """Add a message, or to one: results go to the batch before them, whatever row they came in.
+
+        `raw` is the message as its API has it, none where it has no such form.
+
+        With `join`, an assistant message goes to the one of its id before it, if the assistant said
+        nothing else between: logs spread one message over several rows, results among them.
+        """
+        last = self._drafts[-1] if self._drafts else None
+        if role == "tool" and last is not None and last.role == "tool":
+            last.take(parts, raw, where)
+            return
+        if join and role == "assistant" and message_id:
+            first = self._by_id.get(message_id)
+            if first is not None and self._speaker is not None and self._speaker.id == message_id:
+                self._speaker.take(parts, raw, where)
+                first.usage = usage or first.usage
+                return
+            if first is not None:
+                self.odd("repeated-id", where, "a message id comes again after another message; kept apart")
+                usage = None  # one request, counted where its id came first
+        draft = _Draft(where, role, list(parts), message_id, time, usage, list(raw) or None)
+        self._drafts.append(draft)
+        if role == "assistant":
+            self._speaker = draft
+            self._by_id.setdefault(message_id, draft)
+
+    def extend(self, role: Role, parts: Iterable[Part], *, raw: Sequence[JsonObject] = ()) -> bool:
+        """Add to the last message, if it is of this role; whether it was."""
+        if not self._drafts or self._drafts[-1].role != role:
+            return False
+        self._drafts[-1].take(parts, raw)
+        return True
+
+    def count(self, usage: Usage | None) -> None:
+        """Note the usage of the request that the assistant's last message answered, told behind it."""
+        if self._speaker is not None and usage is not None:
+            self._speaker.usage = usage
+
+    def add_unread(self, value: object, *, where: str, what: str = "message", speaker: str = "role") -> None:
+        """Keep a message whole that is no object, or does not say under `speaker` who speaks.
+
+        It stands as the system's, so that it is neither the user's word nor the model's.
+        """
+        message = as_object(value)
+        kind = type_name(value) if message is None else as_text(message.get(speaker)) or what
+        if message is None:
+            note = f"{a_type(value)} in place of a {what}"
+        elif message.get(speaker) is None:
+            note = f"a {what} without a {speaker}"
+        else:
+            note = f"a {what} of unknown {speaker} {quoted(message[speaker])}"
+        self.odd(f"unknown-{what}", where, f"{note}; kept whole")
+        self.add("system", (Opaque(kind, compact(value)),), where=where)
+
+    def finish(self, reader: str, model: str = "", extra_rows: Sequence[Opaque] = ()) -> Transcript:
+        """The transcript that `reader` read, after a look at what only the whole shows."""
+        if self._source.bad_byte is not None:
+            note = "not UTF-8; bytes that are no character read as U+FFFD"
+            self.odd("invalid-utf8", f"byte {self._source.bad_byte}", note)
+        self._check_pairs()
+        self._check_surrogates()
+        of_file: dict[tuple[str, str], list[str]] = {}
+        for kind, where, note in self._source.odd:
+            of_file.setdefault((kind, note), []).append(where)
+        return Transcript(
+            tuple(draft.message() for draft in self._drafts),
+            reader,
+            model,
+            tuple(_told(*key, places) for odd in (of_file, self._odd) for key, places in odd.items()),
+            tuple(extra_rows),
+        )
+
+    def _check_pairs(self) -> None:
+        open_calls: dict[str, tuple[_Draft, str]] = {}
+        seen: set[str] = set()
+        for draft in self._drafts:
+            for number, part in enumerate(draft.parts):
+                if isinstance(part, ToolCall):
+                    where = draft.place(number)
+                    if not part.id:
+                        self.odd("no-id", where, "a call without an id; it is paired with nothing")
+                        continue
+                    if part.id in seen:
+                        self.odd("repeated-id", where, "a call has the id of an earlier one")
+                    seen.add(part.id)
+                    open_calls[part.id] = draft, where
+                elif isinstance(part, ToolResult) and open_calls.pop(part.call_id, None) is None:
+                    where = draft.place(number)
+                    if not part.call_id:
+                        self.odd("no-id", where, "a result that names no call; it is paired with nothing")
+                    elif part.call_id not in seen:
+                        self.odd("orphan-result", where, "a result whose call is not in the transcript")
+                    else:
+                        self.odd("orphan-result", where, "a second result of a call that was answered before")
+        talk = (draft for draft in reversed(self._drafts) if draft.role in ("user", "assistant"))
+        last = next(talk, None)
+        for draft, where in open_calls.values():
+            if draft is not last:  # the last batch may still be running
+                self.odd("open-call", where, "a call that was never answered")
+
+    def _check_surrogates(self) -> None:
+        for draft in self._drafts:
+            for text in _strings(draft.parts):
+                if not text.isascii():
+                    for _ in _LONE_SURROGATE.finditer(text):
+                        note = "half of a surrogate pair, which is no character; kept as it is"
+                        self.odd("lone-surrogate", draft.where, note)
+
+
+def _strings(parts: Sequence[Part]) -> Iterable[str]:
+    for part in parts:
+        if isinstance(part, Text | Reasoning):
+            yield part.text
+        elif isinstance(part, ToolCall):
+            yield part.arguments
+        elif isinstance(part, File):
+            yield part.text
+        elif isinstance(part, Opaque):
+            yield part.json
+        elif isinstance(part, ToolResult):
+            yield from _strings(part.content)
+
+
+def _told(kind: str, note: str, places: list[str]) -> Diagnostic:
+    distinct = list(dict.fromkeys(places))
+    where = ", ".join(distinct[:_PLACES])
+    if len(distinct) > _PLACES:
+        where += f" and {len(distinct) - _PLACES} more"
+    return Diagnostic(kind, where, note if len(places) == 1 else f"{note} ({len(places)} times)")

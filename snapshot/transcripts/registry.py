@@ -1,0 +1,36 @@
+"""Names of the formats, and the module of each; importing it imports none of them."""
+
+from __future__ import annotations
+
+__all__ = ["FORMATS", "unknown_format"]
+
+# Names of the formats, each with its module of the same name. Of two that are equally sure, the
+# first one reads.
+FORMATS = (
+    "claude-stream",
+    "claude-session",
+    "codex",
+    "pi",
+    "chatgpt-export",
+    "claude-export",
+    "langchain",
+    "ai-sdk",
+    "sharegpt",
+    "anthropic",
+    "openai-chat",
+    "openai-responses",
+    "gemini",
+    "atif",
+    "chatml",
+    "markdown",
+    "text",
+)
+
+
+def unknown_format(name: str) -> str:
+    """One line on a format that does not exist, with the nearest name."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name.lower().replace("_", "-"), FORMATS, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ";"
+    return f"unknown format {name!r}{hint} known formats: {', '.join(FORMATS)}"
