@@ -6,18 +6,20 @@ import json
 import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from snapshot.ledger.commands import Line, exit_code, outcomes, parsed, unwrapped
+from snapshot.ledger.equipment import Equipment
+from snapshot.ledger.failures import Failures
 from snapshot.ledger.files import Files, patched
-from snapshot.ledger.lines import one_line, telling_line
+from snapshot.ledger.lines import bad, one_line, telling_line
 from snapshot.ledger.plans import PlanAct, Plans
 from snapshot.ledger.repository import Git
 from snapshot.ledger.running import Running, Started
 from snapshot.ledger.shell import command_line
-from snapshot.ledger.state import CommandRun, Failure, Handle, Ledger, Loaded, Question, Setting
-from snapshot.ledger.tools import Tool, ToolTable, tool_table
+from snapshot.ledger.state import CommandRun, Failure, Handle, Ledger, Question
+from snapshot.ledger.tools import Notice, Tool, ToolTable, tool_table
 from snapshot.messages import Message, Opaque, Text, ToolCall, ToolResult
 
 __all__ = ["LedgerBuilder", "ledger_of"]
@@ -29,7 +31,6 @@ _LINE = 200
 _HEAD = 4000  # characters of a result in which a handle, a folder or a setting is looked for
 _OWN = 600  # characters in which the harness says whether something ended
 _POLLED = 20_000
-_MOST_FAILURES = 200
 _UNKNOWN = Tool("none", exit="hidden")
 _SENTENCE = re.compile(r"(?:^|(?<=[.!?:]\s)|(?<=\n))[^\n]{1,400}?\?\s*\Z")
 _CODE = re.compile(r"exit code:? ?(-?\d{1,6})\b")
@@ -98,14 +99,10 @@ class LedgerBuilder:
         self._git = Git()
         self._running = Running()
         self._runs: dict[str, CommandRun] = {}
-        self._failures: dict[int, tuple[Failure, tuple[str, ...]]] = {}
-        self._failed_keys: dict[str, int] = {}
-        self._failed = 0
+        self._failures = Failures()
         self._questions: dict[int, tuple[_Call, tuple[Question, ...]]] = {}
         self._closing: Question | None = None
-        self._settings: dict[str, Setting] = {}
-        self._loaded: dict[tuple[str, str], Loaded] = {}
-        self._folderless = ""
+        self._equipment = Equipment()
 
     def feed(self, messages: Iterable[Message]) -> None:
         """Take in the messages that follow those taken in before."""
@@ -142,13 +139,13 @@ class LedgerBuilder:
             messages=self._number,
             plan=self._plans.steps(),
             handles=self._running.handles(),
-            failures=tuple(failure for failure, _ in reversed(self._failures.values())),
+            failures=self._failures.newest_first(),
             files=self._files.states(),
-            runs=tuple(sorted(runs, key=lambda run: -run.message)),
+            runs=tuple(sorted(runs, key=lambda run: -max(run.message, run.again))),
             questions=tuple(questions),
             repository=self._git.repository(),
-            settings=tuple(self._settings.values()),
-            loaded=tuple(self._loaded.values()),
+            settings=self._equipment.settings(),
+            loaded=self._equipment.loaded(),
         )
 
     # --- calls
@@ -212,7 +209,7 @@ class LedgerBuilder:
                 )
             if isinstance(item, str) and item.strip():
                 texts.append(one_line(item, _LINE))
-        return texts
+        return [one_line(text, _LINE) for text in texts if text.strip()]
 
     # --- results
 
@@ -223,10 +220,10 @@ class LedgerBuilder:
             if isinstance(part, Opaque) and part.kind == "tool_reference":
                 name = _arguments(part.json).get("tool_name")
                 if isinstance(name, str):
-                    self._load("tool", name)
+                    self._equipment.load("tool", name, self._number)
         if call is None:
             return
-        output, code = unwrapped(text)
+        output, code = unwrapped(text, self._table)
         commanded = any(act.line for act in call.acts)
         if code is None and commanded:
             code = exit_code(output, self._table)
@@ -270,14 +267,14 @@ class LedgerBuilder:
             case "enter" if not failed:
                 self._entered(call, text)
             case "leave" if not failed:
-                self._left(call.tool.setting, call.tool, act.arguments)
+                self._left(call.tool, act.arguments)
             case "skill" if not failed:
                 self._skilled(call, act, text)
             case "tools" if not failed and call.tool.query:
                 query = act.arguments.get("query")
                 if isinstance(query, str) and (match := call.tool.query.search(query)):
                     for name in match["names"].split(","):
-                        self._load("tool", name.strip())
+                        self._equipment.load("tool", name, self._number)
             case means if means in _FILE_MEANS and not failed:
                 self._touched(call, act, text)
             case _:
@@ -323,6 +320,8 @@ class LedgerBuilder:
         number = call.number
         for path in line.writes:
             self._files.changed(path, "written", number)
+        for path in line.edits:
+            self._files.changed(path, "edited", number)
         for path in line.reads:
             self._files.read(path, number)
         for path in line.deletes:
@@ -333,11 +332,18 @@ class LedgerBuilder:
         if "*** Begin Patch" in (whole := command_line(command)):
             self._patched(whole, number)
         self._running.end(line.kills)
-        self._git.seen(line.commands, text, self._number)
+        for path in self._git.seen(line.commands, text, self._number):
+            self._files.listed(path, self._number)
 
     def _finished(self, line: Line, text: str, code: int | None, failed: bool, *, shown: bool) -> None:
         for run, verdict in zip(line.runs, outcomes(line, text, code, failed, shown=shown), strict=True):
-            self._runs.pop(run.key, None)
+            if verdict.outcome == "ok":
+                self._failures.resolve((f"$ {run.key}",))
+            before = self._runs.pop(run.key, None)
+            if verdict.outcome == "unknown" and before and before.outcome != "unknown":
+                # What is known of an earlier run is told on, and that there was a later one.
+                self._runs[run.key] = replace(before, again=self._number)
+                continue
             self._runs[run.key] = CommandRun(
                 run.kind, run.command, verdict.outcome, self._number, verdict.code, verdict.line
             )
@@ -397,45 +403,32 @@ class LedgerBuilder:
 
     def _settle(self, call: _Call, text: str, code: int | None, failed: bool) -> None:
         """Note a failure, or that what failed before has succeeded now."""
-        keys = self._keys(call)
         if not failed:
-            for key in keys:
-                if (number := self._failed_keys.get(key)) is not None:
-                    self._forget(number)
+            self._failures.resolve(self._keys(call, failed=False))
             return
-        lines = [act.line for act in call.acts if act.line]
         if any(act.means in ("poll", "stop", "question") for act in call.acts):
-            return
+            return  # what they ask for is gone, or the user declined
+        told = telling_line(text, _LINE)
+        lines = [act.line for act in call.acts if act.line]
         for line in lines:
-            if line.asks and code == 1:
+            if line.asks and code == 1 and not bad(told):
                 return
             if any((run := self._runs.get(one.key)) and run.outcome == "failed" for one in line.runs):
                 return  # it is told among the runs
-        for key in keys:
-            if (number := self._failed_keys.get(key)) is not None:
-                self._forget(number)
-        self._failed += 1
         name = one_line(call.name, _NAME) or "a tool"
         subject = lines[0].shown if lines else one_line(self._subject(call), _WHAT)
-        told = telling_line(text, _LINE) or (f"exit code {code}" if code else "no output")
-        self._failures[self._failed] = (Failure(f"{name} {subject}".rstrip(), told, self._number), keys)
-        for key in keys:
-            self._failed_keys[key] = self._failed
-        if len(self._failures) > _MOST_FAILURES:
-            self._forget(next(iter(self._failures)))
+        told = told or (f"exit code {code}" if code else "no output")
+        failure = Failure(f"{name} {subject}".rstrip(), told, self._number)
+        self._failures.add(failure, self._keys(call, failed=True))
 
-    def _forget(self, number: int) -> None:
-        _, keys = self._failures.pop(number, (None, ()))
-        for key in keys:
-            if self._failed_keys.get(key) == number:
-                del self._failed_keys[key]
-
-    def _keys(self, call: _Call) -> tuple[str, ...]:
-        """By what the same call is known when it is tried again."""
+    def _keys(self, call: _Call, *, failed: bool) -> tuple[str, ...]:
+        """By what the call is known when it is tried again; of one that succeeded, all that it proves."""
         keys: list[str] = []
         for act in call.acts:
             if act.line:
-                keys += [f"$ {key}" for key in act.line.keys or (act.line.shown,)]
+                keys += [
+                    f"$ {key}" for key in ([act.line.key or act.line.shown] if failed else act.line.sure)
+                ]
             elif act.means in _FILE_MEANS and act.means != "patch":
                 keys += [f"@ {path}" for path in self._words(act.arguments, call.tool, "path")]
         return tuple(dict.fromkeys(keys)) or (f"{call.name} {call.raw[:2000]}",)
@@ -460,7 +453,7 @@ class LedgerBuilder:
         for notice in self._table.notices:
             if notice.has in text:
                 for match in notice.pattern.finditer(text):
-                    self._noticed(notice.means, notice.setting, notice.value, match)
+                    self._noticed(notice, match)
         if role == "user" and text.strip() and not text.lstrip().startswith("<"):
             self._closing = None
             # What a tool asked is open until its result comes; a question that was turned down, until the user speaks.
@@ -471,72 +464,43 @@ class LedgerBuilder:
             )
             self._questions = {key: asked for key, asked in self._questions.items() if key in waiting}
 
-    def _noticed(self, means: str, setting: str, value: str, match: re.Match[str]) -> None:
+    def _noticed(self, notice: Notice, match: re.Match[str]) -> None:
         found = match.groupdict()
-        match means:
+        match notice.means:
             case "ended":
                 self._ended([one_line(found.get("id") or "", _ID)], found.get("summary") or "")
             case "folder":
-                self._foldered(found.get("folder") or "")
+                self._equipment.folder(found.get("folder") or "", self._number)
             case "enter":
-                word = one_line(found.get("value") or value, _LINE)
-                self._set(setting, word)
+                self._equipment.enter(notice.setting, found.get("value") or notice.value, self._number)
             case _:
-                self._settings.pop(setting, None)
+                self._equipment.leave(notice.setting)
 
-    # --- settings, skills, tools
-
-    def _set(self, setting: str, value: str) -> None:
-        before = self._settings.get(setting)
-        if setting and value and not (before and before.value == value):
-            self._settings.pop(setting, None)
-            self._settings[setting] = Setting(setting, value, self._number)
+    # --- settings and skills
 
     def _entered(self, call: _Call, text: str) -> None:
         tool = call.tool
         match = _first(tool.reads, text[:_HEAD])
         value = (match and match.groupdict().get("value")) or tool.value
         if not value:
-            starts = (
-                name[:-1] for name in tool.names if name.endswith("*") and call.name.startswith(name[:-1])
-            )
-            value = next((call.name[len(start) :] for start in starts), "")
-        self._set(tool.setting, one_line(value, _LINE))
+            starts = (name[:-1] for name in tool.names if name.endswith("*"))
+            value = next((call.name[len(start) :] for start in starts if call.name.startswith(start)), "")
+        self._equipment.enter(tool.setting, value, self._number)
 
-    def _left(self, setting: str, tool: Tool, arguments: Mapping[str, Any]) -> None:
-        self._settings.pop(setting, None)
-        if setting != "mode":
-            return
+    def _left(self, tool: Tool, arguments: Mapping[str, Any]) -> None:
+        """A setting is no more; of a plan that was approved at that, its title and its file are told."""
+        self._equipment.leave(tool.setting)
         plan = self._word(arguments, tool, "text") if "text" in tool.keys else ""
         title = next((line.lstrip("# ") for line in plan.split("\n") if line.strip("# ")), "")
         path = self._word(arguments, tool, "path") if "path" in tool.keys else ""
-        words = one_line(title, _WHAT) + (
-            f" ({one_line(path, _LINE)})" if path and title else one_line(path, _LINE)
-        )
-        self._set("approved plan", words)
+        title, path = one_line(title, _WHAT), one_line(path, _LINE)
+        words = f"{title} ({path})" if title and path else title or path
+        self._equipment.enter("approved plan", words, self._number)
 
     def _skilled(self, call: _Call, act: _Act, text: str) -> None:
-        name = one_line(self._word(act.arguments, call.tool, "name"), _NAME)
-        if not name:
-            return
+        name = self._word(act.arguments, call.tool, "name")
         match = _first(call.tool.reads, text[:_HEAD]) or _first(call.tool.reads, text[-_HEAD:])
-        folder = one_line(match.groupdict().get("folder") or "", _LINE) if match else ""
-        self._load("skill", name, folder)
-        self._folderless = "" if folder else name
-
-    def _foldered(self, folder: str) -> None:
-        """The folder of the skill that was loaded last, told in a message of its own."""
-        if (name := self._folderless) and folder:
-            self._load("skill", name, one_line(folder, _LINE))
-            self._folderless = ""
-
-    def _load(self, kind: str, name: str, folder: str = "") -> None:
-        line = one_line(name, _ID)
-        if not line:
-            return
-        before = self._loaded.pop((kind, line), None)
-        folder = folder or (before.folder if before else "")
-        self._loaded[kind, line] = Loaded("skill" if kind == "skill" else "tool", line, self._number, folder)
+        self._equipment.load("skill", name, self._number, match["folder"] if match else "")
 
 
 def _arguments(text: str) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from snapshot.ledger.lines import one_line
@@ -15,7 +16,7 @@ from snapshot.ledger.tools import Commands, Program, ToolTable
 
 __all__ = ["Line", "Run", "Verdict", "exit_code", "outcomes", "parsed", "unwrapped"]
 
-_COMMAND = 160
+_COMMAND = 300
 _TELLING = 160
 _END = 8000  # characters of an output that are searched, on either end
 _REMEMBERED = 4096  # simple commands whose program is remembered
@@ -39,6 +40,7 @@ _TRIVIAL = frozenset(
         ":",
     )
 )
+_PATTERN = re.compile(r"[*?$`\n{}]")
 _NOWHERE = re.compile(r"/dev/|&|\$|\d+$|-$")
 
 
@@ -61,23 +63,29 @@ class Line:
         shown: its first line, for people.
         commands: its simple commands, without words such as `sudo` or `uv run`.
         runs: those of them that test, build or check.
-        keys: by what its commands are known when one of them is tried again.
-        asks: whether an exit code of 1 is an answer, as of `grep`.
-        writes, reads, deletes: files that the shell itself changes, prints and removes.
+        key: by what the line is known when it is tried again, if it fails: its last command that does more than look.
+        sure: by what those of its commands are known that have succeeded if the line has.
+        asks: whether an exit code of 1 may be an answer, as of `grep`.
+        writes, edits, reads, deletes: files that the shell itself writes, changes, prints and removes.
         moves: files that it moves, from and to.
         kills: process ids that it ends.
+        shown_by: for each of its commands, whether the end of its output is seen.
+        piped: whether a pipe hides the exit code of what stands before it.
     """
 
     shown: str
     commands: tuple[Simple, ...]
     runs: tuple[Run, ...]
-    keys: tuple[str, ...]
+    key: str
+    sure: tuple[str, ...]
     asks: bool
     writes: tuple[str, ...]
+    edits: tuple[str, ...]
     reads: tuple[str, ...]
     deletes: tuple[str, ...]
     moves: tuple[tuple[str, str], ...]
     kills: tuple[str, ...]
+    shown_by: tuple[bool, ...]
     piped: bool
 
 
@@ -94,15 +102,15 @@ def parsed(line: str, known: Commands) -> Line:
     """A command line, read."""
     commands = simple_commands(line)
     runs: list[Run] = []
-    keys: list[str] = []
-    writes: list[str] = []
-    reads: list[str] = []
-    deletes: list[str] = []
-    moves: list[tuple[str, str]] = []
+    key, sure = "", list[str]()
+    hidden = "pipefail" not in line
+    touched = _Touched()
     kills: list[str] = []
     asks = False
     for index, simple in enumerate(commands):
-        writes += [target for target in simple.writes if not _NOWHERE.match(target)]
+        for mode, target in simple.writes:
+            if not _NOWHERE.match(target):
+                (touched.edits if ">>" in mode else touched.writes).append(target)
         words = _bare(simple.words, known)
         if not words:
             continue
@@ -111,14 +119,18 @@ def parsed(line: str, known: Commands) -> Line:
             continue
         asks |= head in known.answers
         text = " ".join(words)
-        key = f"{head} {words[1]}" if head in known.subcommands and len(words) > 1 else text[:2000]
+        named = f"{head} {words[1]}" if head in known.subcommands and len(words) > 1 else ""
+        own = named or text[:2000]
         if program := _program(text, known):
-            key = _run_key(text, program)
+            own = _run_key(text, program)
             shown = one_line(simple.text, _COMMAND)
-            runs.append(Run(program, cast("RunKind", program.kind), shown, key, index))
-        keys.append(key)
+            runs.append(Run(program, cast("RunKind", program.kind), shown, own, index))
+        if not key or not (named in known.looks or head in known.looks | known.readers | known.answers):
+            key = own
+        if _reached(commands, index, hidden):
+            sure.append(own)
         operands = [unquoted(word) for word in words[1:] if not word.startswith("-")]
-        _files(head, words, operands, known, reads, writes, deletes, moves)
+        touched.by(head, words, operands, known)
         if head == "kill":
             kills += [word for word in operands if word.isdigit()]
     first, _, more = line.strip().partition("\n")
@@ -127,9 +139,21 @@ def parsed(line: str, known: Commands) -> Line:
         count = more.count("\n") + 1
         shown += f" (+{count} line{'s' if count > 1 else ''})"
     return Line(
-        shown, commands, tuple(runs), tuple(dict.fromkeys(keys)), asks, tuple(writes), tuple(reads),
-        tuple(deletes), tuple(moves), tuple(kills), "pipefail" not in line,
-    )  # fmt: skip
+        shown=shown,
+        commands=commands,
+        runs=tuple(runs),
+        key=key,
+        sure=tuple(dict.fromkeys(sure)),
+        asks=asks,
+        writes=tuple(touched.writes),
+        edits=tuple(touched.edits),
+        reads=tuple(touched.reads),
+        deletes=tuple(touched.deletes),
+        moves=tuple(touched.moves),
+        kills=tuple(kills),
+        shown_by=tuple(_shown(commands, index, known) for index in range(len(commands))),
+        piped=hidden,
+    )
 
 
 def _bare(words: Sequence[str], known: Commands) -> tuple[str, ...]:
@@ -182,41 +206,48 @@ def _run_key(text: str, program: Program) -> str:
     return " ".join((program.ignore.sub("", text) if program.ignore else text)[:2000].split())
 
 
-def _files(
-    head: str,
-    words: Sequence[str],
-    operands: Sequence[str],
-    known: Commands,
-    reads: list[str],
-    writes: list[str],
-    deletes: list[str],
-    moves: list[tuple[str, str]],
-) -> None:
-    """What a simple command does to files, where its words say so plainly."""
-    files = [word for word in operands if word and not re.search(r"[*?$`\n{}]", word)]
-    if head in known.readers:
-        reads += [word for word in files if not word.isdigit()]
-    elif head == "sed":
-        # The first operand is the script, unless an option gives it.
-        scripted = any(word in ("-e", "-f", "--expression") or word.startswith("-e") for word in words)
-        named = files if scripted else [word for word in operands[1:] if word in files]
-        if any(re.match(r"-[nEr]*i|--in-place", word) for word in words):
-            writes += named
-        elif any(re.match(r"-[Er]*n", word) for word in words):
-            reads += named
-    elif head == "tee":
-        writes += files
-    elif head in ("rm", "unlink"):
-        if not any(re.match(r"-\w*[rR]|--recursive", word) for word in words):
-            deletes += files
-    elif head == "mv" and len(operands) == 2 and len(files) == 2:
-        moves.append((files[0], files[1]))
-    elif head == "git" and len(files) == 3 and files[0] in ("mv",):
-        moves.append((files[1], files[2]))
+@dataclass(slots=True)
+class _Touched:
+    """Files that the commands of a line touch."""
+
+    writes: list[str] = field(default_factory=list[str])
+    edits: list[str] = field(default_factory=list[str])
+    reads: list[str] = field(default_factory=list[str])
+    deletes: list[str] = field(default_factory=list[str])
+    moves: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    def by(self, head: str, words: Sequence[str], operands: Sequence[str], known: Commands) -> None:
+        """Add what a simple command does to files, where its words say so plainly."""
+        files = [word for word in operands if word and not _PATTERN.search(word)]
+        if head in known.readers:
+            self.reads += [word for word in files if not word.isdigit()]
+        elif head == "sed":
+            # The first operand is the script, unless an option gives it.
+            scripted = any(re.match(r"-[ef]|--expression|--file", word) for word in words)
+            named = files if scripted else [word for word in operands[1:] if word in files]
+            if any(re.match(r"-[nEr]*i|--in-place", word) for word in words):
+                self.edits += named
+            elif any(re.match(r"-[Er]*n", word) for word in words):
+                self.reads += named
+        elif head == "tee":
+            (self.edits if any(word in ("-a", "--append") for word in words) else self.writes).extend(files)
+        elif head in ("rm", "unlink"):
+            if not any(re.match(r"-\w*[rR]|--recursive", word) for word in words):
+                self.deletes += files
+        elif head == "mv" and len(operands) == 2 and len(files) == 2:
+            self.moves.append((files[0], files[1]))
+        elif head == "git" and len(files) == 3 and files[0] == "mv":
+            self.moves.append((files[1], files[2]))
 
 
-def unwrapped(text: str) -> tuple[str, int | None]:
-    """The output in a result that is JSON of output and exit code, and that code; else the text and None."""
+def unwrapped(text: str, table: ToolTable) -> tuple[str, int | None]:
+    """The output in a result that is JSON of output and exit code, and that code; else the text and None.
+
+    What a record of a run repeats is left out.
+    """
+    for mark in table.repeats:
+        if 0 < (at := text.find(mark)) and text[at + len(mark) :].lstrip().startswith(text[:at].strip()):
+            text = text[:at]
     if text[:1] not in ("{", "[") or '"exit_code"' not in text:
         return text, None
     try:
@@ -260,36 +291,67 @@ def outcomes(line: Line, text: str, code: int | None, failed: bool, *, shown: bo
         shown: whether success follows from nothing being said.
     """
     ends = text if len(text) <= 2 * _END else f"{text[:_END]}\n{text[-_END:]}"
+    programs = list({id(run.program): run.program for run in line.runs}.values())
+    told = {id(program): _told(program, ends) for program in programs}
+    # What the programs of a line say alike tells of none of them.
+    said = Counter(at for lines in told.values() for at in lines)
     found: list[Verdict] = []
     for run in line.runs:
-        program = run.program
-        good, bad = _last(program.passed, ends), _last(program.failed, ends)
-        twins = sum(other.program is program for other in line.runs)
-        alone = _alone(line, run.index)
-        own = code if alone else None
-        if bad and good and twins > 1:
-            found.append(Verdict("unknown"))
-        elif bad:
-            found.append(Verdict("failed", bad, own or None))
-        elif failed and alone:
+        lines = [words for at, words in sorted(told[id(run.program)].items()) if said[at] == 1]
+        twins = [other.index for other in line.runs if other.program is run.program]
+        if len(twins) > 1:
+            # One line for each run whose end is seen can be told apart, anything else cannot.
+            seen = [index for index in twins if line.shown_by[index]]
+            apart = run.index in seen and len(lines) == len(seen)
+            lines = [lines[seen.index(run.index)]] if apart else []
+        bad = [words for good, words in lines if not good]
+        own = code if _alone(line, run.index) else None
+        if bad:
+            found.append(Verdict("failed", bad[-1], own or None))
+        elif failed and _alone(line, run.index):
             found.append(Verdict("failed", "", own))
-        elif good:
-            found.append(Verdict("ok", good, own))
-        elif not failed and shown and _reached(line, run.index):
+        elif lines:
+            found.append(Verdict("ok", lines[-1][1], own))
+        elif not failed and shown and _reached(line.commands, run.index, line.piped):
             found.append(Verdict("ok", "", own))
         else:
             found.append(Verdict("unknown"))
+    for one, (run, verdict) in enumerate(zip(line.runs, found, strict=True)):
+        # Behind "&&" stands what runs only after a success.
+        later = (
+            other for other, seen in zip(line.runs[one + 1 :], found[one + 1 :], strict=True) if seen.line
+        )
+        if verdict.outcome == "unknown" and any(
+            _led(line.commands[run.index : other.index]) for other in later
+        ):
+            found[one] = Verdict("ok")
     return tuple(found)
 
 
-def _last(patterns: Iterable[re.Pattern[str]], text: str) -> str:
-    """The last line that one of the patterns finds."""
-    best, at = "", -1
-    for pattern in patterns:
-        for match in pattern.finditer(text):
-            if match.start() > at:
-                best, at = match[0], match.start()
-    return one_line(best.strip("= \t"), _TELLING)
+def _led(commands: Sequence[Simple]) -> bool:
+    """Whether what follows these commands runs only if the first of them succeeds."""
+    return commands[0].after == "&&" and all(command.after in ("&&", "|", "|&") for command in commands)
+
+
+def _shown(commands: Sequence[Simple], index: int, known: Commands) -> bool:
+    """Whether the end of the output of the command at `index` is seen."""
+    while commands[index].after in ("|", "|&") and index + 1 < len(commands):
+        index += 1
+        words = commands[index].words
+        if not words or words[0] not in known.shows:
+            return False
+    return not any(mode.startswith((">", "1>", "&>")) for mode, _ in commands[index].writes)
+
+
+def _told(program: Program, text: str) -> dict[int, tuple[bool, str]]:
+    """The lines that tell an outcome, by where they start, and whether it is a good one."""
+    found: dict[int, tuple[bool, str]] = {}
+    for good, patterns in ((True, program.passed), (False, program.failed)):
+        for pattern in patterns:
+            for match in pattern.finditer(text):
+                start = text.rfind("\n", 0, match.start() + 1)
+                found[start] = (good, one_line(match[0].strip("= \t"), _TELLING))
+    return found
 
 
 def _alone(line: Line, index: int) -> bool:
@@ -303,9 +365,9 @@ def _alone(line: Line, index: int) -> bool:
     return not command.after and command.before == ";"
 
 
-def _reached(line: Line, index: int) -> bool:
+def _reached(commands: Sequence[Simple], index: int, piped: bool) -> bool:
     """Whether the command at `index` ran and succeeded if the whole line did."""
-    own = line.commands[index]
-    if own.before == "||" or (line.piped and own.after in ("|", "|&")):
+    own = commands[index]
+    if own.before == "||" or (piped and own.after in ("|", "|&")):
         return False
-    return not any(command.after in ("||", "&", ";") for command in line.commands[index:])
+    return not any(command.after in ("||", "&", ";") for command in commands[index:])

@@ -59,6 +59,11 @@ class Files:
         after.changed = max(after.changed, number)
         self.newest_change = max(self.newest_change, number)
 
+    def listed(self, path: str, number: int) -> None:
+        """Git names a file as changed; who changed it, and when, is not known."""
+        if (file := self._file(path)) and not file.change:
+            file.change, file.changed = "listed", number
+
     def read(self, path: str, number: int) -> None:
         """A file was read, whole or in part."""
         if file := self._file(_RANGE.sub("", path)):
@@ -103,7 +108,11 @@ class Files:
 def _joined(first: FileState | None, second: FileState) -> FileState:
     if first is None:
         return second
+    # What git lists is no news of a file whose change was seen.
     newer = second if second.changed >= first.changed else first
+    for one, other in ((first, second), (second, first)):
+        if one.change == "listed" and other.change:
+            newer = other
     return FileState(
         first.path, newer.change, newer.changed, max(first.created, second.created), max(first.read, second.read),
         newer.source,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["one_line", "telling_line"]
+__all__ = ["bad", "one_line", "telling_line"]
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-_])")
 # Controls, line and paragraph separators, marks without width or of direction, tags; joiners are kept.
@@ -41,6 +41,11 @@ def one_line(text: str, longest: int) -> str:
     while 0 < end < len(line) and (unicodedata.combining(line[end]) or line[end] in "\u200d\ufe0f"):
         end -= 1
     return line[:end].rstrip() + "…"
+
+
+def bad(line: str) -> bool:
+    """Whether a line speaks of an error."""
+    return _BAD.search(line) is not None
 
 
 def telling_line(text: str, longest: int) -> str:

@@ -100,7 +100,7 @@ def _facts(ledger: Ledger) -> Iterator[_Fact]:
             for handle in ledger.handles
         ]),
         ("failures", [_line(failure.message, f"{failure.what}: {failure.line}") for failure in ledger.failures]),
-        ("changed", [_changed(file) for file in ledger.files if file.change]),
+        ("changed", [_changed(file) for file in sorted(ledger.files, key=lambda file: -file.changed) if file.change]),
         ("runs", [_run(run) for run in ledger.runs]),
         ("questions", [_line(question.message, question.text) for question in ledger.questions]),
         ("repository", _git(ledger)),
@@ -144,13 +144,19 @@ def _line(message: int, words: str, more: str = "") -> str:
 
 
 def _changed(file: FileState) -> str:
+    if file.change == "listed":
+        return _line(
+            file.changed,
+            f"changed according to git: {file.path}",
+            f"read at {file.read}" if file.read else "",
+        )
     notes: list[str] = []
     if file.change == "moved" and file.source:
         notes.append(f"from {file.source}")
     if file.created and file.created != file.changed:
         notes.append(f"created at {file.created}")
     if file.change != "deleted":
-        notes.append(f"read after it at {file.read}" if file.read_after else "not read since")
+        notes.append(f"read after it at {file.read}" if file.read_after else "no read seen since")
     return _line(file.changed, f"{file.change} {file.path}", "; ".join(notes))
 
 
@@ -159,7 +165,9 @@ def _run(run: CommandRun) -> str:
     if run.code:
         told += f", exit code {run.code}"
     words = f"{run.kind} {told}: {run.command}" + (f" => {run.line}" if run.line else "")
-    return _line(run.message, words, "files changed since" if run.stale else "")
+    notes = [f"run again at {run.again}, outcome not shown"] if run.again else []
+    notes += ["files changed since"] if run.stale else []
+    return _line(run.message, words, "; ".join(notes))
 
 
 def _git(ledger: Ledger) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from snapshot.ledger.lines import one_line
 from snapshot.ledger.shell import Simple, unquoted
@@ -31,6 +32,10 @@ _LOGGED = re.compile(
     r"|^commit (?P<full>[0-9a-f]{40,64})(?: \([^)\n]*\))?\n(?:[A-Z]\w+:[^\n]*\n){1,6}\s*\n {4}(?P<message>[^\n]+)",
     re.M,
 )
+_STATUS = re.compile(
+    r"^(?:[MARCTU][ MTD]|[ ][MT]|\?\?) (?:[^\n\"]{1,400} -> )?(?P<path>[^\s\"][^\n\"]{0,400})$", re.M
+)
+_STAT = re.compile(r"^ (?P<path>[^\s|][^|\n]{0,400}?) +\| +(?:\d+ [+-]+|Bin [^\n]*)$", re.M)
 # Options after which a log still begins with the newest commit of the branch.
 _PLAIN = re.compile(
     r"--oneline|-n|-?\d+|-n\d+|--max-count=\d+|--decorate(?:=\w+)?|--no-decorate|--stat|--no-color|--graph|-p"
@@ -51,11 +56,16 @@ class Git:
         """What is known now."""
         return Repository(self.branch, self.branch_message, self.commit, self.subject, self.commit_message)
 
-    def seen(self, commands: Sequence[Simple], output: str, number: int) -> None:
-        """Take what a successful command line says: its commands, its output, the message it came in."""
+    def seen(self, commands: Sequence[Simple], output: str, number: int) -> list[str]:
+        """Take what a successful command line says: its commands, its output, the message it came in.
+
+        Returns:
+            Files that git names as changed.
+        """
+        listed: list[str] = []
         calls = [(_words(command), command) for command in commands if _is_git(command)]
         if not calls:
-            return
+            return listed
         text = output[:20_000]
         for words, command in calls:
             verb = words[0] if words else ""
@@ -64,6 +74,12 @@ class Git:
                 self._branched(_SWITCHED.search(text), number)
             elif verb == "status":
                 self._branched(_ON.search(text) or _SHORT.search(text), number)
+                if any(re.match(r"-\w*s|--short|--porcelain", word) for word in words):
+                    listed += [match["path"] for match in _STATUS.finditer(text)]
+            elif verb == "diff" and "--stat" in words:
+                listed += [
+                    match["path"] for match in _STAT.finditer(text) if not match["path"].startswith("...")
+                ]
             elif verb == "branch":
                 if "--show-current" in words:
                     self._named(text, number, alone=len(commands) == 1, last=last)
@@ -77,6 +93,7 @@ class Git:
                 self._logged(text, number)
         if match := _DETACHED.search(text):
             self.branch, self.branch_message = f"(detached at {match['hash']})", number
+        return listed
 
     def _branched(self, match: re.Match[str] | None, number: int) -> None:
         if match:
@@ -101,7 +118,7 @@ class Git:
                 self.branch, self.branch_message = match["branch"], number
             return
         # A quiet commit says nothing; its subject stands in the call.
-        for flag, following in zip(words, words[1:], strict=False):
+        for flag, following in pairwise(words):
             if re.fullmatch(r"-[a-z]*m|--message", flag):
                 subject = unquoted(following).strip().split("\n")[0]
                 if subject and "$(" not in subject:

@@ -44,13 +44,13 @@ class Simple:
         words: its words as written, without assignments before it and without redirections.
         before: the operator that stands before it, "" at the start.
         after: the operator behind it, "" at the end.
-        writes: targets of its redirections to files.
+        writes: its redirections to files, each with its operator and its target.
     """
 
     words: tuple[str, ...]
     before: str = ""
     after: str = ""
-    writes: tuple[str, ...] = ()
+    writes: tuple[tuple[str, str], ...] = ()
 
     @property
     def text(self) -> str:
@@ -63,7 +63,7 @@ class _Open:
     """The simple command that is being read."""
 
     words: list[str] = field(default_factory=list[str])
-    writes: list[str] = field(default_factory=list[str])
+    writes: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
 
 def command_line(value: Any) -> str:
@@ -106,7 +106,7 @@ def simple_commands(line: str) -> tuple[Simple, ...]:
         elif kind == "word":
             if redirected:
                 if ">" in redirected and not redirected.endswith(">&") and not match[0].startswith("&"):
-                    current.writes.append(unquoted(match[0]))
+                    current.writes.append((redirected, unquoted(match[0])))
                 redirected = ""
             elif current.words or not (_ASSIGNED.match(match[0]) or match[0] in _KEYWORDS):
                 current.words.append(match[0])

@@ -26,7 +26,7 @@ __all__ = [
     "Setting",
 ]
 
-Change: TypeAlias = Literal["created", "written", "edited", "moved", "deleted", ""]
+Change: TypeAlias = Literal["created", "written", "edited", "moved", "deleted", "listed", ""]
 Outcome: TypeAlias = Literal["ok", "failed", "unknown"]
 RunKind: TypeAlias = Literal["test", "build", "lint"]
 
@@ -54,7 +54,8 @@ class FileState:
 
     Attributes:
         path: as the newest call named it; absolute if any call did so.
-        change: the last change, "" if it was only read. "written" where nobody said whether it was new.
+        change: the last change, "" if it was only read. "written" where nobody said whether it was new,
+            "listed" where only git named it as changed.
         changed: where that change was made.
         created: where the file was created, if that was seen.
         read: where it was read last.
@@ -91,6 +92,7 @@ class CommandRun:
         code: the exit code, None where it is not known.
         line: the line of the output that tells the outcome, "" if there is none.
         stale: whether a file was changed after it.
+        again: where the same command was run later without showing its outcome, 0 if it was not.
     """
 
     kind: RunKind
@@ -100,6 +102,7 @@ class CommandRun:
     code: int | None = None
     line: str = ""
     stale: bool = False
+    again: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,8 +70,8 @@ _PROGRAM: _Fields = {
     "kind": _KINDS, "pattern": "pattern", "not": "pattern", "ignore": "pattern", "passed": "patterns",
     "failed": "patterns",
 }  # fmt: skip
-_COMMANDS = ("prefixes", "runners", "subcommands", "answers", "readers")
-_RESULTS: _Fields = {"exit": "patterns", "output": "texts"}
+_COMMANDS = ("prefixes", "runners", "subcommands", "answers", "readers", "looks", "shows")
+_RESULTS: _Fields = {"exit": "patterns", "output": "texts", "again": "texts"}
 _LISTS: Mapping[str, tuple[_Fields, tuple[str, ...]]] = {
     "tools": (_TOOL, ("names", "means")),
     "notices": (_NOTICE, ("has", "pattern", "means")),
@@ -166,6 +166,8 @@ class Commands:
     subcommands: frozenset[str]
     answers: frozenset[str]
     readers: frozenset[str]
+    looks: frozenset[str]
+    shows: frozenset[str]
     programs: tuple[Program, ...]
     found: dict[str, Program | None] = field(
         default_factory=dict[str, "Program | None"], repr=False, compare=False
@@ -183,6 +185,7 @@ class ToolTable:
     states: Mapping[str, str]
     exits: _Patterns
     outputs: tuple[str, ...]
+    repeats: tuple[str, ...]
     commands: Commands
     harnesses: Mapping[str, str]
     named: Mapping[str, tuple[Tool, ...]] = field(repr=False)
@@ -371,12 +374,15 @@ def _merged(files: Sequence[Mapping[str, Any]]) -> ToolTable:
         states=states,
         exits=tuple(_compiled(pattern) for pattern in joined("results", "exit")),
         outputs=joined("results", "output"),
+        repeats=joined("results", "again"),
         commands=Commands(
             prefixes=frozenset(joined("commands", "prefixes")),
             runners=joined("commands", "runners"),
             subcommands=frozenset(joined("commands", "subcommands")),
             answers=frozenset(joined("commands", "answers")),
             readers=frozenset(joined("commands", "readers")),
+            looks=frozenset(joined("commands", "looks")),
+            shows=frozenset(joined("commands", "shows")),
             programs=tuple(_program(row) for row in rows("programs")),
         ),
         harnesses=harnesses,
