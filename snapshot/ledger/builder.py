@@ -411,6 +411,8 @@ class LedgerBuilder:
         told = telling_line(text, _LINE)
         lines = [act.line for act in call.acts if act.line]
         for line in lines:
+            if not line.acts and line.key:
+                return  # it only looked, so there is nothing to resolve
             if line.asks and code == 1 and not bad(told):
                 return
             if any((run := self._runs.get(one.key)) and run.outcome == "failed" for one in line.runs):

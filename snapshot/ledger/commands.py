@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from snapshot.ledger.lines import one_line
-from snapshot.ledger.shell import Simple, simple_commands, unquoted
+from snapshot.ledger.shell import Simple, simple_commands, subcommand, unquoted
 from snapshot.ledger.state import Outcome, RunKind
 from snapshot.ledger.tools import Commands, Program, ToolTable
 
@@ -66,6 +66,7 @@ class Line:
         key: by what the line is known when it is tried again, if it fails: its last command that does more than look.
         sure: by what those of its commands are known that have succeeded if the line has.
         asks: whether an exit code of 1 may be an answer, as of `grep`.
+        acts: whether one of its commands does more than look.
         writes, edits, reads, deletes: files that the shell itself writes, changes, prints and removes.
         moves: files that it moves, from and to.
         kills: process ids that it ends.
@@ -79,6 +80,7 @@ class Line:
     key: str
     sure: tuple[str, ...]
     asks: bool
+    acts: bool
     writes: tuple[str, ...]
     edits: tuple[str, ...]
     reads: tuple[str, ...]
@@ -102,7 +104,7 @@ def parsed(line: str, known: Commands) -> Line:
     """A command line, read."""
     commands = simple_commands(line)
     runs: list[Run] = []
-    key, sure = "", list[str]()
+    key, sure, acts = "", list[str](), False
     hidden = "pipefail" not in line
     touched = _Touched()
     kills: list[str] = []
@@ -119,13 +121,16 @@ def parsed(line: str, known: Commands) -> Line:
             continue
         asks |= head in known.answers
         text = " ".join(words)
-        named = f"{head} {words[1]}" if head in known.subcommands and len(words) > 1 else ""
+        verb = subcommand(words) if head in known.subcommands else ""
+        named = f"{head} {verb}" if verb else ""
         own = named or text[:2000]
         if program := _program(text, known):
             own = _run_key(text, program)
             shown = one_line(simple.text, _COMMAND)
             runs.append(Run(program, cast("RunKind", program.kind), shown, own, index))
-        if not key or not (named in known.looks or head in known.looks | known.readers | known.answers):
+        if not _looks(head, named, words, known):
+            key, acts = own, True
+        elif not acts:
             key = own
         if _reached(commands, index, hidden):
             sure.append(own)
@@ -145,6 +150,7 @@ def parsed(line: str, known: Commands) -> Line:
         key=key,
         sure=tuple(dict.fromkeys(sure)),
         asks=asks,
+        acts=acts,
         writes=tuple(touched.writes),
         edits=tuple(touched.edits),
         reads=tuple(touched.reads),
@@ -154,6 +160,12 @@ def parsed(line: str, known: Commands) -> Line:
         shown_by=tuple(_shown(commands, index, known) for index in range(len(commands))),
         piped=hidden,
     )
+
+
+def _looks(head: str, named: str, words: Sequence[str], known: Commands) -> bool:
+    if head in known.looks or named in known.looks or head in known.readers or head in known.answers:
+        return True
+    return head == "sed" and any(re.match(r"-[Er]*n", word) for word in words[1:2])
 
 
 def _bare(words: Sequence[str], known: Commands) -> tuple[str, ...]:
@@ -170,11 +182,18 @@ def _bare(words: Sequence[str], known: Commands) -> tuple[str, ...]:
             while rest and (rest[0].startswith("-") or rest[0][:1].isdigit()):
                 rest = rest[1:]
             continue
-        head = " ".join([rest[0].rsplit("/", 1)[-1], *rest[1:3]]) + " "
-        runner = next((runner for runner in known.runners if head.startswith(runner + " ")), "")
-        if not runner:
+        head = rest[0].rsplit("/", 1)[-1]
+        length = next(
+            (
+                len(runner)
+                for runner in known.runners
+                if runner[0] == head and rest[1 : len(runner)] == runner[1:]
+            ),
+            0,
+        )
+        if not length:
             break
-        after = rest[len(runner.split()) :]
+        after = rest[length:]
         while after and after[0].startswith("-"):
             after = after[1:]
         if not after:
@@ -240,12 +259,12 @@ class _Touched:
             self.moves.append((files[1], files[2]))
 
 
-def unwrapped(text: str, table: ToolTable) -> tuple[str, int | None]:
+def unwrapped(text: str, known: ToolTable) -> tuple[str, int | None]:
     """The output in a result that is JSON of output and exit code, and that code; else the text and None.
 
     What a record of a run repeats is left out.
     """
-    for mark in table.repeats:
+    for mark in known.repeats:
         if 0 < (at := text.find(mark)) and text[at + len(mark) :].lstrip().startswith(text[:at].strip()):
             text = text[:at]
     if text[:1] not in ("{", "[") or '"exit_code"' not in text:
@@ -290,6 +309,8 @@ def outcomes(line: Line, text: str, code: int | None, failed: bool, *, shown: bo
         failed: whether the line failed as a whole.
         shown: whether success follows from nothing being said.
     """
+    if not line.runs:
+        return ()
     ends = text if len(text) <= 2 * _END else f"{text[:_END]}\n{text[-_END:]}"
     programs = list({id(run.program): run.program for run in line.runs}.values())
     told = {id(program): _told(program, ends) for program in programs}

@@ -33,9 +33,10 @@ _LOGGED = re.compile(
     re.M,
 )
 _STATUS = re.compile(
-    r"^(?:[MARCTU][ MTD]|[ ][MT]|\?\?) (?:[^\n\"]{1,400} -> )?(?P<path>[^\s\"][^\n\"]{0,400})$", re.M
+    r"(?:^(?:[MARCTU][ MTD]|[ ][MT]|\?\?)|\A[MT]) (?:[^\n\"]{1,400} -> )?(?P<path>[^\s\"][^\n\"]{0,400})$",
+    re.M,
 )
-_STAT = re.compile(r"^ (?P<path>[^\s|][^|\n]{0,400}?) +\| +(?:\d+ [+-]+|Bin [^\n]*)$", re.M)
+_STAT = re.compile(r"^ ?(?P<path>[^\s|][^|\n]{0,400}?) +\| +(?:\d+ [+-]+|Bin [^\n]*)$", re.M)
 # Options after which a log still begins with the newest commit of the branch.
 _PLAIN = re.compile(
     r"--oneline|-n|-?\d+|-n\d+|--max-count=\d+|--decorate(?:=\w+)?|--no-decorate|--stat|--no-color|--graph|-p"

@@ -6,11 +6,11 @@ What cannot be told (loops, conditions, substitutions) stays in the words of a c
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-__all__ = ["Simple", "command_line", "simple_commands", "unquoted"]
+__all__ = ["Simple", "command_line", "simple_commands", "subcommand", "unquoted"]
 
 _LONGEST = 20_000  # characters of a command line that are looked at
 _TOKEN = re.compile(
@@ -31,6 +31,21 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*\+?=")
+# Options before a subcommand that have a value of their own.
+_VALUED = frozenset(
+    (
+        "-C",
+        "-c",
+        "--git-dir",
+        "--work-tree",
+        "-f",
+        "--file",
+        "-n",
+        "--namespace",
+        "--prefix",
+        "--manifest-path",
+    )
+)
 _KEYWORDS = frozenset(
     ("do", "then", "else", "elif", "{", "!", "if", "while", "until", "fi", "done", "}", "esac")
 )
@@ -142,3 +157,11 @@ def unquoted(word: str) -> str:
     if "'" not in word and '"' not in word and "\\" not in word:
         return word
     return re.sub(r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"|\\(.)", lambda match: "".join(match.groups("")), word)
+
+
+def subcommand(words: Sequence[str]) -> str:
+    """The word of `git -C there commit` that says what is done, "" if there is none."""
+    rest = list(words[1:])
+    while rest and rest[0].startswith("-"):
+        rest = rest[2:] if rest[0] in _VALUED else rest[1:]
+    return rest[0] if rest else ""

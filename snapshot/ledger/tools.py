@@ -162,7 +162,7 @@ class Commands:
     """What is known of command lines: words before programs, and programs of some kinds."""
 
     prefixes: frozenset[str]
-    runners: tuple[str, ...]
+    runners: tuple[list[str], ...]
     subcommands: frozenset[str]
     answers: frozenset[str]
     readers: frozenset[str]
@@ -377,7 +377,7 @@ def _merged(files: Sequence[Mapping[str, Any]]) -> ToolTable:
         repeats=joined("results", "again"),
         commands=Commands(
             prefixes=frozenset(joined("commands", "prefixes")),
-            runners=joined("commands", "runners"),
+            runners=tuple(runner.split() for runner in joined("commands", "runners") if runner.strip()),
             subcommands=frozenset(joined("commands", "subcommands")),
             answers=frozenset(joined("commands", "answers")),
             readers=frozenset(joined("commands", "readers")),
