@@ -32,7 +32,7 @@ _HEAD = 4000  # characters of a result in which a handle, a folder or a setting 
 _OWN = 600  # characters in which the harness says whether something ended
 _POLLED = 20_000
 _UNKNOWN = Tool("none", exit="hidden")
-_SENTENCE = re.compile(r"(?:^|(?<=[.!?:]\s)|(?<=\n))[^\n]{1,400}?\?\s*\Z")
+_SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n")
 _CODE = re.compile(r"exit code:? ?(-?\d{1,6})\b")
 _FILE_MEANS = frozenset(("read", "write", "edit", "move", "delete", "patch"))
 _PLAN_MEANS = frozenset(
@@ -129,12 +129,7 @@ class LedgerBuilder:
         if self._closing:
             questions.append(self._closing)
         newest = self._files.newest_change
-        runs = [
-            CommandRun(
-                run.kind, run.command, run.outcome, run.message, run.code, run.line, newest > run.message
-            )
-            for run in self._runs.values()
-        ]
+        runs = [replace(run, stale=newest > run.message) for run in self._runs.values()]
         return Ledger(
             messages=self._number,
             plan=self._plans.steps(),
@@ -255,7 +250,7 @@ class LedgerBuilder:
             return
         match act.means:
             case "command" if act.line:
-                self._ran(call, act.line, text, code, failed)
+                self._ran(call, act, act.line, text, code, failed)
             case "agent" if not failed:
                 self._started(call, act, text)
             case "poll":
@@ -310,7 +305,7 @@ class LedgerBuilder:
 
     # --- commands and what runs on
 
-    def _ran(self, call: _Call, line: Line, text: str, code: int | None, failed: bool) -> None:
+    def _ran(self, call: _Call, act: _Act, line: Line, text: str, code: int | None, failed: bool) -> None:
         if not failed and (match := _first(call.tool.starts, self._own(text, _HEAD))):
             self._start(call, match, line.shown, line)
             return
@@ -328,9 +323,8 @@ class LedgerBuilder:
             self._files.changed(path, "deleted", number)
         for old, new in line.moves:
             self._files.moved(old, new, number)
-        command = self._value(_arguments(call.raw), call.tool, "command")
-        if "*** Begin Patch" in (whole := command_line(command)):
-            self._patched(whole, number)
+        if "*** Begin Patch" in call.raw:
+            self._patched(command_line(self._value(act.arguments, call.tool, "command")), number)
         self._running.end(line.kills)
         for path in self._git.seen(line.commands, text, self._number):
             self._files.listed(path, self._number)
@@ -447,8 +441,8 @@ class LedgerBuilder:
     def _said(self, role: str, text: str) -> None:
         if role == "assistant":
             self._closing = None
-            if text.rstrip().endswith("?") and (match := _SENTENCE.search(text[-1000:])):
-                self._closing = Question(one_line(match[0].strip(), _LINE), self._number)
+            if text.rstrip().endswith("?"):
+                self._closing = Question(one_line(_SENTENCE.split(text[-1000:].rstrip())[-1], _LINE), self._number)
             return
         if role not in ("user", "system"):
             return
