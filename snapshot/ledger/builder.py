@@ -245,7 +245,7 @@ class LedgerBuilder:
         if act.plan:
             act.plan.done = not failed
             if match := _first(call.tool.starts, text[:_HEAD]):
-                act.plan.id = one_line(match["id"], _ID)
+                act.plan.id = one_line(match["id"] or "", _ID)
             self._plans.settle()
             return
         match act.means:
@@ -268,7 +268,7 @@ class LedgerBuilder:
             case "tools" if not failed and call.tool.query:
                 query = act.arguments.get("query")
                 if isinstance(query, str) and (match := call.tool.query.search(query)):
-                    for name in match["names"].split(","):
+                    for name in (match["names"] or "").split(","):
                         self._equipment.load("tool", name, self._number)
             case means if means in _FILE_MEANS and not failed:
                 self._touched(call, act, text)
@@ -359,6 +359,8 @@ class LedgerBuilder:
 
     def _start(self, call: _Call, match: re.Match[str], what: str, line: Line | None = None) -> None:
         output = match.groupdict().get("output") or ""
+        if not match["id"]:
+            return
         handle = Handle(
             call.tool.kind or "task", one_line(match["id"], _ID), what, self._number, one_line(output, _LINE)
         )
@@ -370,7 +372,7 @@ class LedgerBuilder:
         ended: list[str] = []
         for pattern in call.tool.ended:
             if "id" in pattern.groupindex:
-                ended += [match["id"] for match in pattern.finditer(text[:_POLLED])]
+                ended += [match["id"] or "" for match in pattern.finditer(text[:_POLLED])]
             elif pattern.search(own):
                 ended += named
         self._ended(ended, text)
@@ -442,7 +444,9 @@ class LedgerBuilder:
         if role == "assistant":
             self._closing = None
             if text.rstrip().endswith("?"):
-                self._closing = Question(one_line(_SENTENCE.split(text[-1000:].rstrip())[-1], _LINE), self._number)
+                self._closing = Question(
+                    one_line(_SENTENCE.split(text[-1000:].rstrip())[-1], _LINE), self._number
+                )
             return
         if role not in ("user", "system"):
             return
@@ -496,7 +500,8 @@ class LedgerBuilder:
     def _skilled(self, call: _Call, act: _Act, text: str) -> None:
         name = self._word(act.arguments, call.tool, "name")
         match = _first(call.tool.reads, text[:_HEAD]) or _first(call.tool.reads, text[-_HEAD:])
-        self._equipment.load("skill", name, self._number, match["folder"] if match else "")
+        folder = match.groupdict().get("folder") if match else ""
+        self._equipment.load("skill", name, self._number, folder or "")
 
 
 def _arguments(text: str) -> dict[str, Any]:

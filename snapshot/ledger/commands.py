@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -295,7 +296,8 @@ def exit_code(text: str, table: ToolTable) -> int | None:
     for part in (text[:_NEAR], text[-_NEAR:] if len(text) > _NEAR else ""):
         for pattern in table.exits if part else ():
             if match := pattern.search(part):
-                return int(match["code"])
+                with suppress(TypeError, ValueError):  # a user's pattern may find anything
+                    return int(match["code"])
     return None
 
 

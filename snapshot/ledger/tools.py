@@ -70,6 +70,10 @@ _PROGRAM: _Fields = {
     "kind": _KINDS, "pattern": "pattern", "not": "pattern", "ignore": "pattern", "passed": "patterns",
     "failed": "patterns",
 }  # fmt: skip
+# Groups of which the patterns of a key must name one.
+_GROUPS: Mapping[str, tuple[str, ...]] = {
+    "starts": ("id",), "reads": ("value", "folder"), "query": ("names",), "exit": ("code",),
+}  # fmt: skip
 _COMMANDS = ("prefixes", "runners", "subcommands", "answers", "readers", "looks", "shows")
 _RESULTS: _Fields = {"exit": "patterns", "output": "texts", "again": "texts"}
 _LISTS: Mapping[str, tuple[_Fields, tuple[str, ...]]] = {
@@ -281,7 +285,7 @@ def _mistakes(table: object, fields: _Fields, required: Sequence[str], where: st
     for name, value in checked.items():
         if name not in fields:
             found.append(f"{where}: unknown key {name}{_meant(name, fields)}")
-        elif wrong := _wrong(value, fields[name]):
+        elif wrong := _wrong(value, fields[name]) or _groupless(value, _GROUPS.get(name, ()), fields[name]):
             found.append(f"{where}: {name} {wrong}")
     found += [f"{where}: {name} is missing" for name in required if name not in checked]
     return found
@@ -315,6 +319,17 @@ def _wrong(value: Any, kind: str | tuple[str, ...]) -> str:
                 except re.error as error:
                     return f"is no regular expression: {error}: {pattern!r}"
             return ""
+
+
+def _groupless(value: Any, groups: Sequence[str], kind: str | tuple[str, ...]) -> str:
+    """What is wrong with patterns that must find something by name, "" if nothing is."""
+    if not groups or kind not in ("pattern", "patterns"):
+        return ""
+    for pattern in [value] if kind == "pattern" else value:
+        if not set(groups) & set(re.compile(pattern).groupindex):
+            named = " or ".join(f"(?P<{group}>…)" for group in groups)
+            return f"must name a group: {named}: {pattern!r}"
+    return ""
 
 
 def _texts(value: Any) -> bool:
