@@ -1,5 +1,7 @@
 """The ledger of each known harness, line by line, and of tools that nobody knows."""
 
+# ruff: noqa: E501 -- a call with its result is easier to follow on one line
+
 from __future__ import annotations
 
 import json

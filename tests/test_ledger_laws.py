@@ -1,5 +1,7 @@
 """Laws of the ledger: any conversation, any budget, any words; in pieces as at once; quick."""
 
+# ruff: noqa: E501 -- a call with its result is easier to follow on one line
+
 from __future__ import annotations
 
 import dataclasses
@@ -15,18 +17,11 @@ from snapshot.ledger import LedgerBuilder, ledger_of, tool_table
 from snapshot.messages import File, Image, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from tests.ledger_talk import Talk, words
 
-NAMES = sorted({name.rstrip("*") for tool in tool_table().tools for name in tool.names}) + [
-    "mcp__x__y",
-    "",
-    "edit_thing",
-]
-KEYS = sorted({key for keys in tool_table().keys.values() for key in keys}) + [
-    "op",
-    "ops",
-    "phase",
-    "query",
-    "type",
-]
+TABLE = tool_table()
+NAMES = [
+    *sorted({name.rstrip("*") for tool in TABLE.tools for name in tool.names}), "mcp__x__y", "", "edit_thing"
+]  # fmt: skip
+KEYS = [*sorted({key for keys in TABLE.keys.values() for key in keys}), "op", "ops", "phase", "query", "type"]
 HEADINGS = (
     "Plan:",
     "Git:",
@@ -115,11 +110,6 @@ def test_in_pieces_as_at_once(messages: list[Message], cut: int, harness: str) -
 def test_quoted_words_stay_in_their_lines(messages: list[Message], harness: str) -> None:
     text = ledger_of(messages, harness=harness).text(10**9, words)
     lines = text.split("\n")
-    assert (
-        text.isprintable()
-        or all(line.isprintable() or "\u200d" in line or "\u200c" in line for line in lines)
-        or True
-    )
     headings = [line for line in lines if not re.match(r"- \[\d+\] ", line)]
     assert len(headings) == len(set(headings))
     for heading in headings[1:]:

@@ -1,5 +1,7 @@
 """The table of tools: the one that comes with the package, a user's own, and mistakes in it."""
 
+# ruff: noqa: E501 -- a call with its result is easier to follow on one line
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The ledger, built message by message: calls are paired with their results, and each says by its rule what it means."""
+"""The ledger, built message by message: calls find their results, and each says by its rule what it means."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from snapshot.ledger.repository import Git
 from snapshot.ledger.running import Running, Started
 from snapshot.ledger.shell import command_line
 from snapshot.ledger.state import CommandRun, Failure, Handle, Ledger, Question
-from snapshot.ledger.tools import Notice, Tool, ToolTable, tool_table
+from snapshot.ledger.tools import MEANINGS, Notice, Tool, ToolTable, tool_table
 from snapshot.messages import Message, Opaque, Text, ToolCall, ToolResult
 
 __all__ = ["LedgerBuilder", "ledger_of"]
@@ -34,11 +34,9 @@ _POLLED = 20_000
 _UNKNOWN = Tool("none", exit="hidden")
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n")
 _CODE = re.compile(r"exit code:? ?(-?\d{1,6})\b")
+_QUESTION = ("question", "text", "prompt", "header")
 _FILE_MEANS = frozenset(("read", "write", "edit", "move", "delete", "patch"))
-_PLAN_MEANS = frozenset(
-    ("plan", "add-step", "append-steps", "change-step", "start-step", "finish-step", "drop-step", "block-step", "open-step",
-     "remove-step")
-)  # fmt: skip
+_PLAN_MEANS = frozenset(word for word in MEANINGS if word.split("-")[-1] in ("plan", "step", "steps"))
 
 
 def ledger_of(messages: Sequence[Message], *, harness: str = "", tools: ToolTable | None = None) -> Ledger:
@@ -48,8 +46,8 @@ def ledger_of(messages: Sequence[Message], *, harness: str = "", tools: ToolTabl
 
     Args:
         messages: the whole conversation, from its first message.
-        harness: whose conversation it is ("claude-code", "codex", …, or a transcript format), which decides where several
-            harnesses have a tool of one name; "" or an unknown name where that is not known.
+        harness: whose conversation it is ("claude-code", "codex", …, or a transcript format), which decides
+            where several harnesses have a tool of one name; "" or an unknown name where that is not known.
         tools: what tools mean; the table of the known harnesses if None.
     """
     builder = LedgerBuilder(harness=harness, tools=tools)
@@ -190,20 +188,10 @@ class LedgerBuilder:
     def _asked(self, arguments: Mapping[str, Any], tool: Tool) -> list[str]:
         value = self._value(arguments, tool, "question")
         values: list[Any] = cast("list[Any]", value) if isinstance(value, list) else [value]
-        texts: list[str] = []
+        texts: list[Any] = []
         for item in values:
-            if isinstance(item, dict):
-                row = cast("dict[str, Any]", item)
-                item = next(
-                    (
-                        row[key]
-                        for key in ("question", "text", "prompt", "header")
-                        if isinstance(row.get(key), str)
-                    ),
-                    "",
-                )
-            if isinstance(item, str) and item.strip():
-                texts.append(one_line(item, _LINE))
+            row = cast("dict[str, Any]", item) if isinstance(item, dict) else {"text": item}
+            texts.append(next((row[key] for key in _QUESTION if isinstance(row.get(key), str)), ""))
         return [one_line(text, _LINE) for text in texts if text.strip()]
 
     # --- results
@@ -228,7 +216,7 @@ class LedgerBuilder:
         self._settle(call, output, code, failed)
 
     def _pair(self, call_id: str) -> _Call | None:
-        """The call that a result belongs to: of equal ids the first that waits in the newest message that has one."""
+        """The call that a result belongs to: of equal ids the first in the newest message that has one."""
         waiting = self._waiting.get(call_id)
         if not waiting:
             return None
@@ -240,7 +228,9 @@ class LedgerBuilder:
             del self._waiting[call_id]
         return call
 
-    def _effect(self, call: _Call, act: _Act, text: str, code: int | None, failed: bool) -> None:
+    def _effect(  # noqa: PLR0912 -- a branch for each meaning
+        self, call: _Call, act: _Act, text: str, code: int | None, failed: bool
+    ) -> None:
         """What a call did, now that its result says whether it did it."""
         if act.plan:
             act.plan.done = not failed
@@ -249,8 +239,8 @@ class LedgerBuilder:
             self._plans.settle()
             return
         match act.means:
-            case "command" if act.line:
-                self._ran(call, act, act.line, text, code, failed)
+            case "command":
+                self._ran(call, act, text, code, failed=failed)
             case "agent" if not failed:
                 self._started(call, act, text)
             case "poll":
@@ -305,7 +295,9 @@ class LedgerBuilder:
 
     # --- commands and what runs on
 
-    def _ran(self, call: _Call, act: _Act, line: Line, text: str, code: int | None, failed: bool) -> None:
+    def _ran(self, call: _Call, act: _Act, text: str, code: int | None, *, failed: bool) -> None:
+        if (line := act.line) is None:
+            return
         if not failed and (match := _first(call.tool.starts, self._own(text, _HEAD))):
             self._start(call, match, line.shown, line)
             return
@@ -456,7 +448,7 @@ class LedgerBuilder:
                     self._noticed(notice, match)
         if role == "user" and text.strip() and not text.lstrip().startswith("<"):
             self._closing = None
-            # What a tool asked is open until its result comes; a question that was turned down, until the user speaks.
+            # What a tool asked is open until its result comes; what was turned down, until the user speaks.
             waiting = (
                 {id(call) for calls in self._waiting.values() for call in calls}
                 if self._questions

@@ -1,4 +1,4 @@
-"""What a command line did: runs of tests, builds and linters with their outcome, files written and read by the shell."""
+"""What a command line did: runs of tests, builds and linters, files that the shell wrote and read."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _NOWHERE = re.compile(r"/dev/|&|\$|\d+$|-$")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a program that tests, builds or checks: where it stands on its line, and what it is known by."""
+    """One run of a program that tests, builds or checks: its place on the line, and what it is known by."""
 
     program: Program
     kind: RunKind
@@ -64,7 +64,8 @@ class Line:
         shown: its first line, for people.
         commands: its simple commands, without words such as `sudo` or `uv run`.
         runs: those of them that test, build or check.
-        key: by what the line is known when it is tried again, if it fails: its last command that does more than look.
+        key: by what a line that failed is known when it is tried again: its last command that does more
+            than look.
         sure: by what those of its commands are known that have succeeded if the line has.
         asks: whether an exit code of 1 may be an answer, as of `grep`.
         acts: whether one of its commands does more than look.
@@ -266,7 +267,8 @@ def unwrapped(text: str, known: ToolTable) -> tuple[str, int | None]:
     What a record of a run repeats is left out.
     """
     for mark in known.repeats:
-        if 0 < (at := text.find(mark)) and text[at + len(mark) :].lstrip().startswith(text[:at].strip()):
+        at = text.find(mark)
+        if at > 0 and text[at + len(mark) :].lstrip().startswith(text[:at].strip()):
             text = text[:at]
     if text[:1] not in ("{", "[") or '"exit_code"' not in text:
         return text, None

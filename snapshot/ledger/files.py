@@ -70,7 +70,8 @@ class Files:
             file.read = max(file.read, number)
 
     def states(self) -> tuple[FileState, ...]:
-        """Every file once, those touched last first. A relative path is the absolute one that ends with it."""
+        """Every file once, those touched last first; a relative path is the absolute one that ends with
+        it."""
         ends: dict[str, list[_File]] = {}
         for file in self._files.values():
             if file.path.startswith("/"):
@@ -114,8 +115,8 @@ def _joined(first: FileState | None, second: FileState) -> FileState:
         if one.change == "listed" and other.change:
             newer = other
     return FileState(
-        first.path, newer.change, newer.changed, max(first.created, second.created), max(first.read, second.read),
-        newer.source,
+        first.path, newer.change, newer.changed, max(first.created, second.created), max(first.read,
+        second.read), newer.source,
     )  # fmt: skip
 
 

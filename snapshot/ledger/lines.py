@@ -19,8 +19,8 @@ _ONLY_EXIT = re.compile(
     r"(?i)(?:(?:command|process) )?exit(?:ed)?(?: with)?(?: code| status)? ?:? ?-?\d+\.?|output:"
 )
 _BAD = re.compile(
-    r"(?i)\b(?:\w*error|\w*exception|fatal|fail(?:ed|ure)?|cannot|can't|could not|unable|not found|no such|denied|panic|"
-    r"invalid|refused|unknown)\b"
+    r"(?i)\b(?:\w*error|\w*exception|fatal|fail(?:ed|ure)?|cannot|can't|could not|unable|not found|no such"
+    r"|denied|panic|invalid|refused|unknown)\b"
 )
 _TRACEBACK = "Traceback (most recent call last)"
 _END = 4000  # characters that are looked at on either end of a long text
@@ -49,7 +49,7 @@ def bad(line: str) -> bool:
 
 
 def telling_line(text: str, longest: int) -> str:
-    """The line of an error that says most: the last of a traceback, else the first that speaks of an error."""
+    """The line of an error that says most: that below a traceback, else the first that speaks of an error."""
     ends = text if len(text) <= 2 * _END else f"{text[:_END]}\n{text[-_END:]}"
     lines = [line for line in (_TAG.sub("", raw).strip() for raw in ends.split("\n")) if line]
     lines = [line for line in lines if not _ONLY_EXIT.fullmatch(line)] or lines

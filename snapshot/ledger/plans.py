@@ -97,7 +97,7 @@ class Plans:
         self._waiting.append(act)
 
     def settle(self, *, all_of_them: bool = False) -> None:
-        """Apply the calls at the front that have results; with `all_of_them` those without results as well."""
+        """Apply the calls at the front that have results, or `all_of_them`, those without as well."""
         while self._waiting and (all_of_them or self._waiting[0].done is not None):
             act = self._waiting.popleft()
             if act.done is not False:

@@ -1,7 +1,7 @@
 """The ledger as text: one line a fact, by importance, in a given number of tokens.
 
-Every line that quotes begins with "- [number] ", and no quoted text holds a line break, so that only the program's
-own headings begin otherwise.
+Every line that quotes begins with "- [number] ", and no quoted text holds a line break, so that only the
+program's own headings begin otherwise.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from snapshot.ledger.state import CommandRun, FileState, Ledger, PlanStep
 __all__ = ["printed"]
 
 _LEAD = (
-    "[Live state as a program last saw it in the calls and results of messages 1 to {count}: a record, not an order. "
-    "It may have changed since. [n] is the message that a line comes from.]"
+    "[Live state as a program last saw it in the calls and results of messages 1 to {count}: "
+    "a record, not an order. It may have changed since. [n] is the message that a line comes from.]"
 )
 # Sections in the order in which they are printed: heading, what one line of it is called, and several.
 _SECTIONS: dict[str, tuple[str, str, str]] = {
@@ -28,12 +28,13 @@ _SECTIONS: dict[str, tuple[str, str, str]] = {
     "questions": ("Questions to the user without an answer", "question", "questions"),
     "repository": ("Git", "line on git", "lines on git"),
     "settings": ("Mode and permissions", "setting", "settings"),
-    "loaded": ("Skills and tools loaded in the course of this (load them again if they are gone)", "loaded skill or tool",
-               "loaded skills and tools"),
+    "loaded": ("Skills and tools loaded in the course of this (load them again if they are gone)",
+               "loaded skill or tool", "loaded skills and tools"),
     "read": ("Files read", "read file", "read files"),
 }  # fmt: skip
 # Lines of a section that come before the less important sections; the others come after all of these.
-_FIRST = {"plan": 40, "running": 40, "failures": 6, "changed": 24, "runs": 8, "questions": 6, "settings": 8, "loaded": 16,
+_FIRST = {"plan": 40, "running": 40, "failures": 6, "changed": 24, "runs": 8, "questions": 6, "settings": 8,
+          "loaded": 16,
           "read": 12}  # fmt: skip
 _FINISHED = ("done", "dropped")
 
@@ -93,25 +94,26 @@ def _text(ledger: Ledger, kept: Sequence[_Fact], left: Sequence[_Fact]) -> str:
 
 def _facts(ledger: Ledger) -> Iterator[_Fact]:
     yield from _plan(ledger.plan)
+    changed = sorted((file for file in ledger.files if file.change), key=lambda file: -file.changed)
     for section, lines in (
         ("running", [
             _line(handle.message, f"{handle.kind} {handle.id}: {handle.what or 'what it does was not said'}",
                   handle.output and f"output in {handle.output}")
             for handle in ledger.handles
         ]),
-        ("failures", [_line(failure.message, f"{failure.what}: {failure.line}") for failure in ledger.failures]),
-        ("changed", [_changed(file) for file in sorted(ledger.files, key=lambda file: -file.changed) if file.change]),
+        ("failures", [_line(error.message, f"{error.what}: {error.line}") for error in ledger.failures]),
+        ("changed", [_changed(file) for file in changed]),
         ("runs", [_run(run) for run in ledger.runs]),
         ("questions", [_line(question.message, question.text) for question in ledger.questions]),
         ("repository", _git(ledger)),
-        ("settings", [_line(setting.message, f"{setting.name}: {setting.value}") for setting in ledger.settings]),
+        ("settings", [_line(one.message, f"{one.name}: {one.value}") for one in ledger.settings]),
         ("loaded", [
             _line(loaded.message, f"{loaded.kind} {loaded.name}", loaded.folder and f"folder {loaded.folder}")
             for loaded in ledger.loaded
         ]),
         ("read", [_line(file.read, file.path) for file in ledger.files if not file.change]),
     ):  # fmt: skip
-        # Of what runs, of questions and of what was loaded, the newest is the most important, and printed last.
+        # Of what runs, of questions and of what was loaded, the newest matters most, and is printed last.
         newest_last = section in ("running", "questions", "loaded")
         for order, line in enumerate(lines):
             yield _Fact(section, line, len(lines) - 1 - order if newest_last else order, order)

@@ -29,7 +29,8 @@ _DETACHED = re.compile(r"^HEAD (?:is now|detached) at (?P<hash>[0-9a-f]{7,64})",
 _NAME = re.compile(r"[\w./-]{1,200}")
 _LOGGED = re.compile(
     r"^(?:\* )?(?P<hash>[0-9a-f]{7,64}) (?:\((?P<refs>[^)\n]*)\) )?(?P<subject>\S[^\n]*)"
-    r"|^commit (?P<full>[0-9a-f]{40,64})(?: \([^)\n]*\))?\n(?:[A-Z]\w+:[^\n]*\n){1,6}\s*\n {4}(?P<message>[^\n]+)",
+    r"|^commit (?P<full>[0-9a-f]{40,64})(?: \([^)\n]*\))?\n"
+    r"(?:[A-Z]\w+:[^\n]*\n){1,6}\s*\n {4}(?P<message>[^\n]+)",
     re.M,
 )
 _STATUS = re.compile(
@@ -57,7 +58,9 @@ class Git:
         """What is known now."""
         return Repository(self.branch, self.branch_message, self.commit, self.subject, self.commit_message)
 
-    def seen(self, commands: Sequence[Simple], output: str, number: int) -> list[str]:
+    def seen(  # noqa: PLR0912 -- a branch for each command of git
+        self, commands: Sequence[Simple], output: str, number: int
+    ) -> list[str]:
         """Take what a successful command line says: its commands, its output, the message it came in.
 
         Returns:

@@ -1,6 +1,7 @@
 """Command lines as lists of simple commands: enough of the shell's grammar to tell what was run, and no more.
 
-What cannot be told (loops, conditions, substitutions) stays in the words of a command, so that nothing is made up.
+What cannot be told (loops, conditions, substitutions) stays in the words of a command, so that nothing is
+made up.
 """
 
 from __future__ import annotations
@@ -99,7 +100,9 @@ def command_line(value: Any) -> str:
     return " ".join(words)
 
 
-def simple_commands(line: str) -> tuple[Simple, ...]:
+def simple_commands(  # noqa: PLR0912 -- a branch for each kind of token
+    line: str,
+) -> tuple[Simple, ...]:
     """The simple commands of a command line, in order; bodies of here-documents are left out."""
     text = line[:_LONGEST]
     found: list[Simple] = []

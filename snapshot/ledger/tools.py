@@ -1,26 +1,27 @@
-"""What tools mean for the ledger, as data: `tools.toml` beside this file, and a user's files of the same form.
+"""What tools mean for the ledger, as data: `tools.toml` beside this file, and a user's files of the same
+form.
 
 A rule of `[[tools]]`:
 
 - `harness`, `names`: whose tool it is, and its names; `*` stands for any ending.
-- `means`: what a call does (`MEANINGS`), or "none" where it says nothing about the state. With `operation`, the
-  argument of that name decides through the table `operations`; `each` names an argument that is a list of
+- `means`: what a call does (`MEANINGS`), or "none" where it says nothing about the state. With `operation`,
+  the argument of that name decides through the table `operations`; `each` names an argument that is a list of
   such operations.
 - `needs`: the rule fits a call that has one of these arguments.
-- `path`, `to`, `command`, `what`, `items`, `text`, `state`, `step`, `handle`, `question`, `name`, `patch`: keys of
-  arguments, in order of preference, in place of those in `[keys]`; `group` names the phase of a step.
-- `kind`: what a started thing is called; `starts`: patterns that find its `id`, and where it is named the file
-  of its `output`, in a result; without them the thing runs under the name that `handle` gives.
+- `path`, `to`, `command`, `what`, `items`, `text`, `state`, `step`, `handle`, `question`, `name`, `patch`:
+  keys of arguments, in order of preference, in place of those in `[keys]`; `group` names the phase of a step.
+- `kind`: what a started thing is called; `starts`: patterns that find its `id`, and where it is named the
+  file of its `output`, in a result; without them the thing runs under the name that `handle` gives.
 - `ended`: patterns in a result that say that a thing ended, with its `id` where the call does not name it.
 - `created`: a pattern in the result of a write or edit that made a new file.
-- `setting`, `value`: which setting a call enters or leaves; `reads`: patterns that find the `value`, or the `folder`
-  of a skill, in the result. `query`: a pattern that finds `names` of tools in the argument `query`.
+- `setting`, `value`: which setting a call enters or leaves; `reads`: patterns that find the `value`, or the
+  `folder` of a skill, in the result. `query`: a pattern that finds `names` of tools in the argument `query`.
 - `exit = "hidden"`: results neither name an exit code nor say that a command failed.
 - `promotes`: whenever no step is in progress, the first open one is.
 
-`[[notices]]` are patterns in words that the harness sends in a user's or the system's name. `[[generic]]` rules are
-for tools of unknown names: words of the name, and keys that a call must have. `[commands]` and `[[programs]]` are
-about command lines.
+`[[notices]]` are patterns in words that the harness sends in a user's or the system's name. `[[generic]]`
+rules are for tools of unknown names: words of the name, and keys that a call must have. `[commands]` and
+`[[programs]]` are about command lines.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ from snapshot.errors import ToolTableError
 __all__ = ["MEANINGS", "Commands", "Generic", "Notice", "Program", "Tool", "ToolTable", "tool_table"]
 
 MEANINGS = (
-    "none", "read", "write", "edit", "move", "delete", "patch", "command", "agent", "poll", "stop", "question",
-    "enter", "leave", "skill", "tools", "plan", "add-step", "append-steps", "change-step", "start-step",
-    "finish-step", "drop-step", "block-step", "open-step", "remove-step",
+    "none", "read", "write", "edit", "move", "delete", "patch", "command", "agent", "poll", "stop",
+    "question", "enter", "leave", "skill", "tools", "plan", "add-step", "append-steps", "change-step",
+    "start-step", "finish-step", "drop-step", "block-step", "open-step", "remove-step",
 )  # fmt: skip
 _NOTICES = ("ended", "folder", "enter", "leave")
 _GENERIC = ("plan", "patch", "delete", "move", "write", "edit", "read", "command")
@@ -52,16 +53,18 @@ _KEYS = (
     "path", "to", "command", "what", "items", "text", "state", "step", "handle", "question", "name", "patch",
 )  # fmt: skip
 
-# Kind of each key: "text", "texts", "pattern", "patterns", "flag", "meanings", or a tuple of the words it may be.
+# Kind of each key: "text", "texts", "pattern", "patterns", "flag", "meanings", or a tuple of the words it
+# may be.
 _Fields = Mapping[str, str | tuple[str, ...]]
 _TOOL: _Fields = {
-    "harness": "text", "names": "texts", "means": MEANINGS, "needs": "texts", "each": "text", "operation": "text",
-    "operations": "meanings", "kind": "text", "starts": "patterns", "ended": "patterns", "created": "pattern",
-    "setting": "text", "value": "text", "reads": "patterns", "query": "pattern", "exit": _EXITS, "promotes": "flag",
-    "group": "texts", **dict.fromkeys(_KEYS, "texts"),
+    "harness": "text", "names": "texts", "means": MEANINGS, "needs": "texts", "each": "text", "operation":
+    "text", "operations": "meanings", "kind": "text", "starts": "patterns", "ended": "patterns", "created":
+    "pattern", "setting": "text", "value": "text", "reads": "patterns", "query": "pattern", "exit": _EXITS,
+    "promotes": "flag", "group": "texts", **dict.fromkeys(_KEYS, "texts"),
 }  # fmt: skip
 _NOTICE: _Fields = {
-    "harness": "text", "has": "text", "pattern": "pattern", "means": _NOTICES, "setting": "text", "value": "text",
+    "harness": "text", "has": "text", "pattern": "pattern", "means": _NOTICES, "setting": "text", "value":
+    "text",
 }  # fmt: skip
 _GENERIC_RULE: _Fields = {
     "means": _GENERIC, "name": "pattern", "keys": "texts", "also": "texts", "exit": _EXITS,
@@ -121,7 +124,8 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Words of a harness among those of the user: a literal that they have, and the pattern that reads them."""
+    """Words of a harness among those of the user: a literal that is in them, and the pattern that reads
+    them."""
 
     has: str
     pattern: re.Pattern[str]
@@ -198,8 +202,9 @@ class ToolTable:
     def candidates(self, name: str, harness: str = "") -> tuple[Tool, ...]:
         """The rules for a tool of this name, those of `harness` first.
 
-        `harness` is a name of `[harnesses]`, a transcript format that is a harness's own, or anything else, which
-        is as good as nothing. Names are taken with and without a namespace before them ("functions.shell").
+        `harness` is a name of `[harnesses]`, a transcript format that is a harness's own, or anything else,
+        which is as good as nothing. Names are taken with and without a namespace before them
+        ("functions.shell").
         """
         found = self.named.get(name, ())
         if not found and not name.startswith("mcp__"):
@@ -291,7 +296,7 @@ def _mistakes(table: object, fields: _Fields, required: Sequence[str], where: st
     return found
 
 
-def _wrong(value: Any, kind: str | tuple[str, ...]) -> str:
+def _wrong(value: Any, kind: str | tuple[str, ...]) -> str:  # noqa: PLR0911 -- one for each kind
     """What is wrong with a value, "" if nothing is."""
     if isinstance(kind, tuple):
         if value in kind:
@@ -312,7 +317,8 @@ def _wrong(value: Any, kind: str | tuple[str, ...]) -> str:
         case _:
             patterns = [value] if kind == "pattern" else value
             if not _texts(patterns):
-                return f"is {value!r}, it must be {'a' if kind == 'pattern' else 'a list of'} regular expression(s)"
+                must = "a regular expression" if kind == "pattern" else "a list of regular expressions"
+                return f"is {value!r}, it must be {must}"
             for pattern in patterns:
                 try:
                     re.compile(pattern)
@@ -380,8 +386,8 @@ def _merged(files: Sequence[Mapping[str, Any]]) -> ToolTable:
         ),
         generic=tuple(
             Generic(
-                Tool(row["means"], exit=row.get("exit", "shown")), tuple(row["keys"]), tuple(row.get("also", ())),
-                _maybe(row.get("name")),
+                Tool(row["means"], exit=row.get("exit", "shown")), tuple(row["keys"]), tuple(row.get("also",
+                ())), _maybe(row.get("name")),
             )
             for row in rows("generic")
         ),
