@@ -237,8 +237,8 @@ def test_gemini_cli() -> None:
               "Command moved to background (PID: 7901). Output hidden. Press Ctrl+B to view.")  # 14
         .call("list_background_processes", {}, "- [PID 7833] RUNNING: `npm start`\n- [PID 7901] EXITED: `npm run api` (Exit Code: 0)")  # 16
         .call("enter_plan_mode", {"reason": "big"}, "Switching to Plan mode.")  # 18
-        .call("exit_plan_mode", {"plan_filename": "port.md"}, "Plan approved.")  # 20
-        .call("activate_skill", {"name": "db"}, "<activated_skill name=\"db\"><location>/srv/skills/db</location>")  # 22
+        .call("exit_plan_mode", {"plan_filename": "port.md"}, "Plan approved. Switching to Default mode.")  # 20
+        .call("activate_skill", {"name": "db"}, "<activated_skill name=\"db\">\n  <instructions>\n    x\n  </instructions>\n\n  <available_resources>\n    Showing up to 200 items:\n\n/srv/skills/db/\n└───SKILL.md\n")  # 22
         .call("ask_user", {"questions": [{"question": "Which?", "type": "text"}]}, None)  # 24
     )  # fmt: skip
     assert talk.lines("gemini") == [
@@ -690,3 +690,129 @@ def test_a_plan_that_was_approved() -> None:
     assert [(setting.name, setting.value) for setting in talk.ledger().settings] == [
         ("approved plan", "Port (/p.md)")
     ]
+
+
+# --- more of what runs and what holds
+
+
+def test_jobs_of_omp_end_by_snapshot_and_cancel() -> None:
+    talk = Talk()
+    for number in range(1, 5):
+        talk.call(
+            "bash",
+            {"command": f"serve {number}"},
+            f"Backgrounded as job bg_{number}; result will be delivered automatically.",
+        )
+    talk.call("hub", {"op": "jobs"}, "## Completed (1)\n\n### bg_1 [bash] \u2014 completed\nLabel: serve 1\n\n"
+              "## Still Running (3)\n\n- `bg_2` [bash] \u2014 serve 2")  # fmt: skip
+    assert [handle.id for handle in talk.ledger("pi").handles] == ["bg_2", "bg_3", "bg_4"]
+    talk.call(
+        "hub", {"op": "cancel", "ids": ["bg_2"]}, "## Cancelled (1)\n\n- Cancelled background job bg_2."
+    )
+    talk.call("hub", {"op": "wait"}, "### bg_3 [bash] \u2014 failed\nLabel: serve 3")
+    assert [handle.id for handle in talk.ledger("pi").handles] == ["bg_4"]
+
+
+def test_permissions_of_codex_are_the_newest() -> None:
+    talk = Talk().user("<permissions instructions>\nFilesystem sandboxing defines which files can be read or written. "
+                       "`sandbox_mode` is `read-only`: The sandbox only permits reading files.\nApproval policy is currently "
+                       "never. Do not ask.\n</permissions instructions>")  # fmt: skip
+    talk.user("<collaboration_mode># Collaboration Mode: Plan\nYou are planning.</collaboration_mode>")
+    assert talk.lines() == [
+        "Mode and permissions:",
+        "- [1] approval policy: never",
+        "- [1] sandbox: read-only",
+        "- [2] mode: plan mode",
+    ]
+    talk.user("<collaboration_mode># Collaboration Mode: Default\nGo.</collaboration_mode>")
+    talk.user("<environment_context><sandbox_mode>workspace-write</sandbox_mode></environment_context>")
+    assert [(setting.name, setting.value, setting.message) for setting in talk.ledger().settings] == [
+        ("approval policy", "never", 1), ("sandbox", "workspace-write", 4)
+    ]  # fmt: skip
+
+
+def test_a_plan_that_gemini_rejected_stays_in_plan_mode() -> None:
+    talk = Talk().call("enter_plan_mode", {}, "Switching to Plan mode.")
+    talk.call("exit_plan_mode", {"plan_filename": "p.md"}, "Plan rejected. User feedback: smaller")
+    assert [(setting.name, setting.value) for setting in talk.ledger().settings] == [("mode", "plan mode")]
+
+
+def test_schedules_worktrees_and_monitors() -> None:
+    talk = Talk().call(
+        "CronCreate",
+        {"cron": "*/5 * * * *", "prompt": "Look again"},
+        "Scheduled recurring job cfe8d45b (Every 5 minutes).",
+    )
+    talk.call(
+        "EnterWorktree",
+        {"name": "x"},
+        "Entered worktree at /srv/wt on branch wt/x. The session is now working there.",
+    )
+    talk.call(
+        "Monitor",
+        {"command": "tail -f log"},
+        "Monitor started (task bmon1, expires in 30m unless the source ends first).",
+    )
+    assert talk.lines() == [
+        "Still running when last seen:",
+        "- [2] schedule cfe8d45b: Look again",
+        "- [6] shell bmon1: tail -f log",
+        "Mode and permissions:",
+        "- [4] worktree: /srv/wt on branch wt/x",
+    ]
+    talk.call("CronDelete", {"id": "cfe8d45b"}, "ok").call(
+        "TaskStop", {"task_id": "bmon1"}, '{"message":"Successfully stopped task: bmon1"}'
+    )
+    assert talk.call("ExitWorktree", {"action": "keep"}, "ok").ledger().empty
+
+
+# --- the same from the transcripts of the harnesses
+
+
+def rows(*payloads: dict[str, Any]) -> str:
+    meta = {"timestamp": "2026-01-01T00:00:00Z", "type": "session_meta", "payload": {"id": "a", "cwd": "/x"}}
+    items = (
+        {"timestamp": "2026-01-01T00:00:00Z", "type": "response_item", "payload": payload}
+        for payload in payloads
+    )
+    return "\n".join(json.dumps(row) for row in (meta, *items))
+
+
+TRANSCRIPTS = {
+    "codex": rows(
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go."}]},
+        {"type": "custom_tool_call", "call_id": "p", "name": "apply_patch", "input": "*** Begin Patch\n*** Add File: a.rs\n+x\n*** End Patch"},
+        {"type": "custom_tool_call_output", "call_id": "p", "output": "Exit code: 0\nOutput:\nSuccess."},
+        {"type": "function_call", "call_id": "e", "name": "exec_command", "arguments": '{"cmd":"cargo run"}'},
+        {"type": "function_call_output", "call_id": "e", "output": "Process running with session ID 7\nOutput:\nx"},
+    ),
+    "gemini": json.dumps({"contents": [
+        {"role": "user", "parts": [{"text": "Go."}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "write_file", "args": {"file_path": "a.rs", "content": "x"}}},
+                                    {"functionCall": {"name": "run_shell_command", "args": {"command": "cargo run"}}}]},
+        {"role": "user", "parts": [
+            {"functionResponse": {"name": "write_file", "response": {"output": "Successfully created and wrote to new file: a.rs."}}},
+            {"functionResponse": {"name": "run_shell_command", "response": {"output": "Command moved to background (PID: 7)."}}}]},
+    ]}),
+    "langchain": json.dumps([
+        {"type": "human", "data": {"content": "Go."}},
+        {"type": "ai", "data": {"content": "", "tool_calls": [
+            {"name": "write_file", "args": {"file_path": "a.rs", "content": "x"}, "id": "1", "type": "tool_call"},
+            {"name": "start_async_task", "args": {"description": "cargo run", "subagent_type": "x"}, "id": "2", "type": "tool_call"}]}},
+        {"type": "tool", "data": {"content": "Updated file a.rs", "tool_call_id": "1", "status": "success"}},
+        {"type": "tool", "data": {"content": "Launched async subagent. task_id: 7", "tool_call_id": "2", "status": "success"}},
+    ]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRANSCRIPTS)
+def test_from_the_transcripts_of_the_harness(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(TRANSCRIPTS[name], encoding="utf-8")
+    transcript = snapshot.load(path)
+    assert transcript.format == name
+    ledger = ledger_of(transcript.messages, harness=transcript.format)
+    assert [(file.path, file.change) for file in ledger.files] == [
+        ("a.rs", "written" if name == "langchain" else "created")
+    ]
+    assert [(handle.id, handle.what) for handle in ledger.handles] == [("7", "cargo run")]

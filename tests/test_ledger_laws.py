@@ -10,6 +10,7 @@ import re
 import time
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -201,6 +202,28 @@ def test_a_long_conversation_is_quick() -> None:
     taken = time.process_time() - start
     assert ledger.messages == len(talk.messages) > 10_000
     assert taken < 3  # half a second on a slow machine; the bound catches what grows with the square
+
+
+@pytest.mark.parametrize("text", ["pytest;", "(", "'", "a(", "<<a\n", "\n", "=1 ", "${", "1 failed, ", "\x1b]", "<task-id>a</task-id>",
+                                  "error TS", "a? ", "/.", " a | ", "*** Add File: ", "Monitor started (task ", "\u0301"])  # fmt: skip
+def test_no_text_is_slow(text: str) -> None:
+    long = text * (60_000 // len(text))
+    talk = Talk().user(long).says(long + "?")
+    for name in ("Bash", "exec_command", "Edit", "TodoWrite", "Task", "AskUserQuestion"):
+        arguments = {
+            "command": long,
+            "cmd": long,
+            "file_path": long,
+            "todos": [long],
+            "description": long,
+            "question": long,
+        }
+        talk.call(name, arguments, long).call(
+            name, {"command": "pytest && jest && git log && git status -s"}, long
+        )
+    start = time.process_time()
+    talk.ledger().text(1000, words)
+    assert time.process_time() - start < 4  # a quarter of a second; what grows with the square takes minutes
 
 
 def test_what_is_new_costs_by_itself() -> None:

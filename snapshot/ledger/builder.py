@@ -210,7 +210,8 @@ class LedgerBuilder:
         commanded = any(act.line for act in call.acts)
         if code is None and commanded:
             code = exit_code(output, self._table)
-        failed = result.is_error or bool(code)
+        refused = call.tool.took is not None and not call.tool.took.search(output[:_OWN])
+        failed = result.is_error or bool(code) or refused
         for act in call.acts:
             self._effect(call, act, output, code, failed)
         self._settle(call, output, code, failed)
@@ -370,8 +371,8 @@ class LedgerBuilder:
         self._ended(ended, text)
 
     def _stopped(self, call: _Call, act: _Act, text: str, failed: bool) -> None:
-        said = _first(call.tool.ended, text[:_HEAD])
-        if said or (not failed and not call.tool.ended):
+        # What is not there to be stopped does not run either.
+        if not failed or _first(call.tool.ended, text[:_HEAD]):
             self._running.end(one_line(word, _ID) for word in self._words(act.arguments, call.tool, "handle"))
 
     def _ended(self, ids: Iterable[str], text: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any, cast
 __all__ = ["Simple", "command_line", "simple_commands", "subcommand", "unquoted"]
 
 _LONGEST = 20_000  # characters of a command line that are looked at
+_MOST = 200  # simple commands of it
 _TOKEN = re.compile(
     r"""
       (?P<blank>(?:[ \t\r]|\\\r?\n)+)
@@ -111,7 +112,7 @@ def simple_commands(  # noqa: PLR0912 -- a branch for each kind of token
     ends: list[str] = []
     redirected = ""
     at = 0
-    while at < len(text):
+    while at < len(text) and len(found) < _MOST:
         match = _TOKEN.match(text, at)
         if match is None:  # unreachable: the last alternative takes any character
             break

@@ -13,6 +13,7 @@ A rule of `[[tools]]`:
 - `kind`: what a started thing is called; `starts`: patterns that find its `id`, and where it is named the
   file of its `output`, in a result; without them the thing runs under the name that `handle` gives.
 - `ended`: patterns in a result that say that a thing ended, with its `id` where the call does not name it.
+- `took`: a pattern without which in its result a call counts as failed, though it is not called an error.
 - `created`: a pattern in the result of a write or edit that made a new file.
 - `setting`, `value`: which setting a call enters or leaves; `reads`: patterns that find the `value`, or the
   `folder` of a skill, in the result. `query`: a pattern that finds `names` of tools in the argument `query`.
@@ -60,7 +61,7 @@ _TOOL: _Fields = {
     "harness": "text", "names": "texts", "means": MEANINGS, "needs": "texts", "each": "text", "operation":
     "text", "operations": "meanings", "kind": "text", "starts": "patterns", "ended": "patterns", "created":
     "pattern", "setting": "text", "value": "text", "reads": "patterns", "query": "pattern", "exit": _EXITS,
-    "promotes": "flag", "group": "texts", **dict.fromkeys(_KEYS, "texts"),
+    "took": "pattern", "promotes": "flag", "group": "texts", **dict.fromkeys(_KEYS, "texts"),
 }  # fmt: skip
 _NOTICE: _Fields = {
     "harness": "text", "has": "text", "pattern": "pattern", "means": _NOTICES, "setting": "text", "value":
@@ -118,6 +119,7 @@ class Tool:
     value: str = ""
     reads: _Patterns = ()
     query: re.Pattern[str] | None = None
+    took: re.Pattern[str] | None = None
     exit: str = "shown"
     promotes: bool = False
 
@@ -431,6 +433,7 @@ def _tool(row: Mapping[str, Any]) -> Tool:
         value=row.get("value", ""),
         reads=_all(row.get("reads", ())),
         query=_maybe(row.get("query")),
+        took=_maybe(row.get("took")),
         exit=row.get("exit", "shown"),
         promotes=row.get("promotes", False),
     )
