@@ -7,6 +7,6 @@ the conversation that it is given stays as it is.
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.compact import Compaction, compact
 from snapshot.compaction.options import CacheEconomics, Options
-from snapshot.compaction.report import Report, Rung
+from snapshot.compaction.report import Report, RungReport
 
-__all__ = ["Archive", "CacheEconomics", "Compaction", "Options", "Report", "Rung", "compact"]
+__all__ = ["Archive", "CacheEconomics", "Compaction", "Options", "Report", "RungReport", "compact"]

@@ -1,33 +1,34 @@
-"""The ladder, climbed until the request fits: the one way in to compaction."""
+"""The one way in to compaction: what a conversation takes, whether something is to be done, and what comes of
+it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Unpack
 
-from snapshot.compaction import boundaries, elide_rung
-from snapshot.compaction.archive import Archive
+from snapshot.compaction import boundaries
+from snapshot.compaction.archive import Archive, Changed
+from snapshot.compaction.candidate import Candidate
 from snapshot.compaction.context import Context
+from snapshot.compaction.drawing import drawn
 from snapshot.compaction.estimate import ContextUsage, Estimator, context_usage
-from snapshot.compaction.options import Budget, Options, Trigger
-from snapshot.compaction.page_rung import (
-    Snapshot,
-    image_parts,
-    images_over,
-    over_limits,
-    project,
-    take_snapshot,
-)
-from snapshot.compaction.report import Report, Rung
-from snapshot.compaction.summary_rung import Summarized, take_summary
-from snapshot.errors import CannotFit, SnapshotError, SummarizerRequired
-from snapshot.messages import Message, Transcript
+from snapshot.compaction.ladder import climb, without_pages
+from snapshot.compaction.options import Budget, Options, Settings, Trigger, checked_trigger
+from snapshot.compaction.projection import projected
+from snapshot.compaction.replaced import attachments
+from snapshot.compaction.report import Report, RungReport
+from snapshot.compaction.restoring import is_frame
+from snapshot.errors import SnapshotError
+from snapshot.messages import Image, Message, Transcript
 from snapshot.models.ids import profile_for
 from snapshot.models.profile import ModelProfile
 from snapshot.redaction import Redactor
 
-__all__ = ["Compaction", "compact", "transcript_of"]
+__all__ = ["Compaction", "Correction", "compact", "compacted", "transcript_of"]
+
+# Share of the window that must be new before a conversation with pages is compacted again.
+_NEWS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Compaction:
     """What a compaction gives.
 
     Attributes:
-        transcript: the conversation to send: itself where nothing was done.
+        transcript: the conversation to send: the caller's own where nothing was done.
         archive: what was replaced, to be kept beside the conversation; None where nothing was.
         report: what was done.
     """
@@ -43,6 +44,10 @@ class Compaction:
     transcript: Transcript
     archive: Archive | None
     report: Report
+    _context: Context | None = field(default=None, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return f"<Compaction: {len(self.transcript.messages)} messages, {self.report!r}, {self.archive!r}>"
 
     def request(self, api: str) -> dict[str, Any]:
         """The body of a request for `api` ("anthropic", "openai", "openai-responses", "gemini")."""
@@ -50,16 +55,49 @@ class Compaction:
 
         return request(self.transcript, api)
 
+    def without_pages(self) -> Compaction:
+        """The same conversation with text in place of its pages, where the model refuses or misreads them.
+
+        A summary stands for the middle if the settings have a summarizer, else the offline digest.
+
+        Raises:
+            CannotFit: even so the request would not be safe.
+        """
+        if self._context is None or self.archive is None or not (self.archive.pages or self.archive.parts):
+            return self
+        context = self._context
+        cut = self.archive.boundary if self.archive.messages else context.cut()
+        candidate, rungs = without_pages(context, cut)
+        report = replace(self.report, rungs=rungs, no_op="")
+        return _made(candidate, self.transcript, report)
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What a provider's answer says of an estimate.
+
+    Attributes:
+        scale: factor on the tokens of text.
+        last_resort: whether the digest may be taken where nothing else makes the request safe.
+        forced: whether something must be done although the estimate sees no need, open calls or not.
+        below: tokens, by the estimate, that the request must stay below: it was refused with as many.
+    """
+
+    scale: float = 1.0
+    last_resort: bool = False
+    forced: bool = False
+    below: int | None = None
+
 
 def compact(
-    conversation: Transcript | Sequence[Any] | dict[str, Any],
+    conversation: Transcript | Sequence[Any] | Mapping[str, Any],
     *,
     model: str,
     archive: Archive | None = None,
     trigger: Trigger = "target",
-    draft: Sequence[Message] = (),
+    draft: Transcript | Sequence[Any] = (),
     options: Options | None = None,
-    **changes: Any,
+    **settings: Unpack[Settings],
 ) -> Compaction:
     """Make a conversation fit its model's window, with nothing lost that the report does not name.
 
@@ -69,57 +107,99 @@ def compact(
         model: id of the model that will read it.
         archive: what an earlier compaction of this conversation gave: it is continued, its boundary never
             moves back, and full pages stay as they are.
-        trigger: "target": come down to the target if it is exceeded. "manual": compact whatever the
-            size. "after-turn": only where the conversation is stable and the boundary moves. "preflight":
-            as "target", with the draft counted in.
-        draft: messages about to be sent; they stay word for word.
-        options: settings; `changes` are settings by name, and win.
+        trigger: "target": come down to the target if the threshold is exceeded. "manual": compact whatever
+            the size. "after-turn": only where the conversation is stable and the boundary moves. "preflight":
+            with the draft counted in, and only where the request may not go out as it is.
+        draft: messages about to be sent, as messages or as the API's dictionaries; they stay word for word.
+        options: settings; those by name win. `help(snapshot.Options)` says what each means.
+
+    Returns:
+        The conversation to send, the archive of what was replaced, and a report. Where nothing is to be done,
+        the conversation is the caller's own, and `report.no_op` says why.
 
     Raises:
         CannotFit: not even the smallest request there is would be safe.
         SummarizerRequired: only a summary would do, and there is no way to make one.
         LayoutError: nothing is known of the model.
         ArchiveError: the archive is of another conversation.
+        SnapshotError: a setting that cannot be.
+
+    Example:
+        >>> messages = [{"role": "user", "content": "Hello"}]
+        >>> done = snapshot.compact(messages, model="claude-opus-4-8", window=200_000)
+        >>> done.report.no_op
+        'the request takes 9 tokens, the goal is 73,000'
     """
-    settings = replace(options or Options(), **changes)
+    checked_trigger(trigger)
+    return compacted(
+        conversation,
+        model=model,
+        archive=archive,
+        trigger=trigger,
+        draft=draft,
+        options=(options or Options()).changed(settings),
+        correction=Correction(),
+    )
+
+
+def compacted(
+    conversation: Transcript | Sequence[Any] | Mapping[str, Any],
+    *,
+    model: str,
+    archive: Archive | None,
+    trigger: Trigger,
+    draft: Transcript | Sequence[Any],
+    options: Options,
+    correction: Correction,
+) -> Compaction:
+    """What `compact` gives, with a correction of the estimate."""
     transcript = transcript_of(conversation)
+    drafted = _drafted(draft)
+    if trigger == "preflight" and not drafted:
+        raise SnapshotError("the trigger 'preflight' wants a draft: the messages about to be sent")
     reader = profile_for(model)
     full = archive.restore(transcript) if archive is not None else transcript
-    messages, repairs = boundaries.repair((*full.messages, *draft))
-    filled = context_usage(messages, reader, overhead=settings.overhead)
-    estimator = replace(filled.estimator, scale=filled.estimator.scale * settings.scale)
-    context = _job(
+    messages, repairs = boundaries.repair((*full.messages, *drafted))
+    usage = context_usage(messages, reader, overhead=options.overhead)
+    estimator = replace(usage.estimator, scale=usage.estimator.scale * correction.scale)
+    context = _context(
         model=model,
         reader=reader,
-        options=settings,
+        options=options,
         estimator=estimator,
         messages=messages,
         archive=archive,
         format_name=full.format,
+        last_resort=correction.last_resort,
     )
-    # What would be sent as it stands: of a conversation that was compacted before, its pages or summary and
-    # not what they replaced, whether it comes in that form or as the full history.
-    stands = boundaries.repair((*transcript.messages, *draft))[0] if full is not transcript else messages
-    projection = project(context) if full is transcript else None
-    before = projection.after if projection is not None else context.cost(stands)
-    compacted = full is not transcript or projection is not None
-    if compacted:
-        filled = replace(filled, tokens=before)
+    projection = projected(context)
+    before = projection.tokens if projection is not None else context.cost(messages)
+    if projection is not None:
+        usage = replace(usage, tokens=before)
     report = replace(
-        _blank(context, filled),
-        before=before,
-        after=before,
+        _blank(context, usage, before),
         orphans=len(repairs.orphans),
         unanswered=repairs.unanswered,
         empty=repairs.empty,
     )
-    stayed = Compaction(replace(transcript, messages=stands), archive, report)
-    if reason := _reason_to_wait(context, trigger, before, filled, compacted=compacted):
-        return _no_op(context, stayed, report, reason, projection)
-    return _climb(context, stayed, report, projection, 0 if trigger == "manual" else context.capacity.goal)
+    goal = context.budget.goal
+    if correction.below is not None:
+        goal = min(goal, correction.below - 1)
+    reason = _reason_to_wait(context, trigger, before, usage, projection, forced=correction.forced)
+    if not reason:
+        context = _with_redaction(context)
+        if trigger == "manual":
+            goal = 0
+        candidate, rungs = climb(context, goal)
+        report = replace(report, rungs=rungs)
+        reason = _reason_to_drop(context, candidate, before, projection, trigger, rungs)
+        if not reason:
+            return _made(candidate, full, report)
+    stayed = _stayed(transcript, full, drafted, projection, context, archive)
+    return replace(stayed, report=_with_projection(replace(report, no_op=reason), projection))
 
 
-def transcript_of(conversation: Transcript | Sequence[Any] | dict[str, Any]) -> Transcript:
+def transcript_of(conversation: Transcript | Sequence[Any] | Mapping[str, Any]) -> Transcript:
     """The conversation itself, or what an API's own list of messages says."""
     if isinstance(conversation, Transcript):
         return conversation
@@ -128,7 +208,15 @@ def transcript_of(conversation: Transcript | Sequence[Any] | dict[str, Any]) -> 
     return from_messages(conversation)
 
 
-def _job(
+def _drafted(draft: Transcript | Sequence[Any]) -> tuple[Message, ...]:
+    if isinstance(draft, Transcript):
+        return draft.messages
+    if all(isinstance(message, Message) for message in draft):
+        return tuple(draft)
+    return transcript_of(draft).messages
+
+
+def _context(
     *,
     model: str,
     reader: ModelProfile,
@@ -137,302 +225,250 @@ def _job(
     messages: tuple[Message, ...],
     archive: Archive | None,
     format_name: str,
+    last_resort: bool,
 ) -> Context:
     window = options.window or reader.window
     if window <= 0:
         raise SnapshotError(f"the window of {model} is not known: say how many tokens it has")
-    capacity = Budget.of(options, window, options.max_output or reader.max_output)
-    found = boundaries.groups(messages)
-    if archive is not None:
+    budget = Budget.of(options, window, options.max_output or reader.max_output)
+    groups = boundaries.groups(messages)
+    if archive is None:
+        head = _head(groups, messages, estimator, budget)
+    else:
         head = archive.head
         if archive.boundary > len(messages):
             raise SnapshotError("the archive is of another conversation, or the conversation is not complete")
-    else:
-        head = _head(found, messages, estimator, capacity)
-    archived, redactions = messages, {}
-    if options.redact:
-        # The whole conversation in one go: a secret's mark is the same wherever it stands.
-        redactor = options.redact if isinstance(options.redact, Redactor) else Redactor()
-        archived = redactor.transcript(Transcript(messages, format_name)).messages
-        redactions = dict(redactor.counts)
     return Context(
         model=model,
         reader=reader,
         options=options,
-        capacity=capacity,
+        budget=budget,
         estimator=estimator,
         messages=messages,
-        archived=archived,
-        groups=found,
+        archived=messages,
+        groups=groups,
         head=head,
         former=archive,
         format=format_name,
-        redactions=redactions,
+        last_resort=last_resort,
     )
 
 
+def _with_redaction(context: Context) -> Context:
+    """The context with credentials redacted in what is archived and rendered.
+
+    The whole conversation in one go: a secret's mark is the same wherever it stands.
+    """
+    redact = context.options.redact
+    if redact is False:
+        return context
+    redactor = redact if isinstance(redact, Redactor) else Redactor()
+    archived = redactor.transcript(Transcript(context.messages, context.format)).messages
+    return replace(context, archived=archived, redactions=dict(redactor.counts))
+
+
 def _head(
-    found: Sequence[boundaries.Group], messages: Sequence[Message], estimator: Estimator, capacity: Budget
+    groups: Sequence[boundaries.Group], messages: Sequence[Message], estimator: Estimator, budget: Budget
 ) -> int:
-    """How many messages lead: system messages, and the first request unless it is bulk itself."""
+    """How many messages lead: system messages, the first request unless it is bulk itself, and archives.
+
+    An archive whose keeper lost it is only what the conversation shows of it: it stays as it is.
+    """
     head = 0
     while head < len(messages) and messages[head].role == "system":
         head += 1
-    first = next((group for group in found if group.start >= head), None)
-    if (
-        first is not None
-        and first.turn
-        and sum(map(estimator.message, messages[head : first.stop])) <= capacity.goal // 4
-    ):
-        return first.stop
-    return head
+    first = next((group for group in groups if group.start >= head), None)
+    if first is not None and first.turn:
+        cost = sum(map(estimator.message, messages[head : first.stop]))
+        if cost <= budget.goal // 4 or any(map(is_frame, messages[head : first.stop])):
+            head = first.stop
+    frames = [at for at, message in enumerate(messages) if is_frame(message)]
+    return max(head, frames[-1] + 1) if frames else head
 
 
 def _reason_to_wait(
-    context: Context, trigger: Trigger, before: int, filled: ContextUsage, *, compacted: bool
+    context: Context,
+    trigger: Trigger,
+    before: int,
+    usage: ContextUsage,
+    projection: Candidate | None,
+    *,
+    forced: bool,
 ) -> str:
     """Why nothing should be done, or ""."""
+    budget = context.budget
+    stands = projection or Candidate(context, context.messages, len(context.messages))
+    occupied = max(before, usage.tokens)
+    sendable = occupied <= budget.safe and not stands.over_limits and not _shows_images_to_the_blind(stands)
+    if forced:
+        return ""
     if context.groups and context.groups[-1].open:
         return "a call is open: nothing is compacted until its result is there"
-    if context.options.pending:
-        return "an approval is pending: nothing is compacted until it is given"
     if trigger == "manual":
-        turns = sum(group.turn for group in context.groups)
-        if turns < 2:
-            return "there is only one turn"
-        stuck = context.former is not None and context.cuts(0) <= context.former.boundary
-        return "nothing is new since the last compaction" if stuck else ""
-    if max(before, filled.tokens) <= context.capacity.goal and not over_limits(context, context.messages):
-        return (
-            f"the request takes {max(before, filled.tokens):,} tokens, the goal is {context.capacity.goal:,}"
-        )
-    if (
-        compacted
-        and context.former
-        and context.cuts(0) <= context.former.boundary
-        and before <= context.capacity.safe
-    ):
-        return "nothing is new since the last compaction"
-    if trigger == "after-turn":
+        if context.cut(0) <= context.first_cut:
+            return "nothing is new since the last compaction" if projection else "there is nothing to compact"
+        return ""
+    if trigger == "preflight" and sendable:
+        return f"the request may go out as it is: {occupied:,} tokens, {budget.safe:,} are safe"
+    if sendable and occupied <= budget.threshold:
+        named = "goal" if budget.threshold == budget.goal else "threshold"
+        return f"the request takes {occupied:,} tokens, the {named} is {budget.threshold:,}"
+    if sendable and projection is not None and trigger == "target":
+        assert context.former is not None
+        news = context.after[min(context.first_cut, len(context.messages))] - context.former.tail
+        if not context.former.light and news < budget.window // _NEWS:
+            return f"only {max(0, news):,} tokens are new since the last compaction"
+    if trigger == "after-turn" and sendable:
         if context.messages[-1].role != "assistant":
             return "the turn is not over"
-        if context.former and context.cuts(context.capacity.tail) <= context.former.boundary:
+        if projection is not None and context.cut() <= context.first_cut:
             return "the boundary would not move"
     return ""
 
 
-def _blank(context: Context, filled: ContextUsage) -> Report:
-    capacity = context.capacity
-    before = context.cost(context.messages)
+def _shows_images_to_the_blind(candidate: Candidate) -> bool:
+    """Whether images would go to a reader that cannot see."""
+    return not candidate.context.reader.vision and any(
+        isinstance(item, Image) for item in attachments(candidate.undrawn)
+    )
+
+
+def _reason_to_drop(
+    context: Context,
+    candidate: Candidate,
+    before: int,
+    projection: Candidate | None,
+    trigger: Trigger,
+    rungs: Sequence[RungReport],
+) -> str:
+    """Why what the ladder made should not be taken, or "": it frees too little, or leaves more out for
+    nothing."""
+    stands = projection or Candidate(context, context.messages, len(context.messages))
+    needed = before > context.budget.safe or stands.over_limits or _shows_images_to_the_blind(stands)
+    if needed:
+        return ""
+    freed = before - candidate.tokens
+    if freed <= 0 or candidate.undrawn == context.messages:
+        reasons = "; ".join(f"{rung.name}: {rung.note}" for rung in rungs)
+        if projection is not None:
+            return "compacting again would free nothing"
+        return reasons or "no rung was allowed"
+    if trigger != "manual" and freed < context.options.least_gain * before:
+        return f"it would free {freed:,} of {before:,} tokens only"
+    pages = projection.pagination if projection is not None else None
+    if (
+        pages is not None
+        and candidate.pagination is not None
+        and candidate.pagination.left_out > pages.left_out
+    ):
+        return "compacting again would only leave more out"
+    return ""
+
+
+def _blank(context: Context, usage: ContextUsage, before: int) -> Report:
+    budget = context.budget
     return Report(
-        images=len(image_parts(context.messages)),
+        images=_images(context.messages),
         before=before,
         after=before,
-        occupancy=filled.tokens,
-        basis=filled.basis,
-        window=capacity.window,
-        safe=capacity.safe,
-        goal=capacity.goal,
+        occupancy=usage.tokens,
+        basis=usage.basis,
+        window=budget.window,
+        safe=budget.safe,
+        goal=budget.goal,
         head=context.head,
         tail=len(context.messages) - context.head,
     )
 
 
-def _no_op(
-    context: Context, stayed: Compaction, report: Report, reason: str, projection: Snapshot | None
-) -> Compaction:
-    """The conversation as it stands, and why."""
-    if projection is not None:
-        stayed = _with_snapshot(context, stayed, report, projection, list(report.rungs))
-        report = stayed.report
-    return replace(stayed, report=replace(report, no_op=reason))
+def _images(messages: Sequence[Message]) -> int:
+    return sum(isinstance(item, Image) for item in attachments(messages))
 
 
-def _climb(
-    context: Context, stayed: Compaction, report: Report, projection: Snapshot | None, goal: int
+def _stayed(
+    transcript: Transcript,
+    full: Transcript,
+    drafted: tuple[Message, ...],
+    projection: Candidate | None,
+    context: Context,
+    archive: Archive | None,
 ) -> Compaction:
-    """Try rung after rung until the request is within the goal, or at least safe."""
-    rungs: list[Rung] = []
-    tail = context.cuts(context.capacity.tail)
-    messages = _lighten(context, goal, tail, rungs)
-    done = context.cost(messages)
-    light = replace(
-        _lightened(context, stayed, messages, tail),
-        report=replace(
-            report,
-            rungs=tuple(rungs),
-            after=done,
-            images=len(image_parts(messages)),
-            middle=tail - context.head,
-            tail=len(messages) - tail,
-        ),
+    """The conversation as it stands: the caller's own, or with what was compacted before in its place."""
+    report = Report(before=0, after=0, occupancy=0, basis="", window=0, safe=0, goal=0)
+    if projection is None:
+        sent = full if full is not transcript else transcript
+        kept = archive if full is transcript and archive is not None else None
+        if drafted:
+            sent = replace(sent, messages=(*sent.messages, *drafted))
+        return Compaction(sent, kept, report, context)
+    if full is not transcript:  # it came as it was sent
+        sent = replace(transcript, messages=(*transcript.messages, *drafted)) if drafted else transcript
+        return Compaction(sent, projection.archive, report, context)
+    sent = replace(transcript, messages=drawn(projection))
+    return Compaction(sent, projection.archive, report, context)
+
+
+def _with_projection(report: Report, projection: Candidate | None) -> Report:
+    """The report of a conversation that stays as it was compacted before."""
+    if projection is None or projection.archive is None:
+        return report
+    return replace(report, **_figures(projection))
+
+
+def _figures(candidate: Candidate) -> dict[str, Any]:
+    """What a report says of a candidate."""
+    context, archive = candidate.context, candidate.archive
+    middle = len(archive.messages) if archive is not None else 0
+    figures: dict[str, Any] = {
+        "after": candidate.tokens,
+        "images": _images(candidate.undrawn),
+        "head": context.head,
+        "middle": middle or candidate.cut - context.head,
+        "tail": len(context.messages) - candidate.cut,
+        "tail_tokens": context.cost(candidate.tail) - context.estimator.overhead,
+        "notes": candidate.notes,
+        "pages": sum(len(stretch.pages) for stretch in candidate.stretches),
+        "page_tokens": sum(page.tokens for stretch in candidate.stretches for page in stretch.pages),
+        "facts": candidate.facts,
+        "facts_left_out": candidate.facts_left_out,
+        "break_even": candidate.break_even,
+    }
+    if candidate.pagination is not None:
+        figures |= {"dense_pages": candidate.pagination.dense, "left_out": candidate.pagination.left_out}
+    return figures
+
+
+def _made(candidate: Candidate, full: Transcript, report: Report) -> Compaction:
+    """The compaction that a candidate is: its pages drawn, its archive complete."""
+    context = candidate.context
+    changed = tuple(
+        Changed(at, context.archived[at], sent)
+        for at, (sent, original) in enumerate(zip(candidate.messages, context.messages, strict=True))
+        if sent != original and not (candidate.replaced and context.head <= at < candidate.cut)
     )
-    if _enough(context, messages, goal):
-        return light
-
-    snapshot = _snapshot(context, goal, rungs)
-    if snapshot is not None and snapshot.after <= min(done, context.capacity.safe):
-        if _pointless(context, report, snapshot, projection, goal):
-            return _no_op(context, stayed, report, "compacting again would only leave more out", projection)
-        return _with_snapshot(context, stayed, report, snapshot, rungs)
-    unsendable = done > context.capacity.safe or over_limits(context, messages)
-    summary = _summary(context, goal, rungs, needed=unsendable, light=done)
-    if summary is not None:
-        return _with_summary(context, stayed, report, summary, rungs)
-    if unsendable:
-        smallest = min(done, snapshot.after) if snapshot is not None else done
-        _cannot_fit(context, smallest, "; ".join(rung.note for rung in rungs if rung.name != "elide"))
-    if messages == context.messages:
-        reasons = "; ".join(f"{rung.name}: {rung.note}" for rung in rungs)
-        report = replace(report, rungs=tuple(rungs))
-        return _no_op(context, stayed, report, reasons or "no rung was allowed", projection)
-    return replace(light, report=replace(light.report, rungs=tuple(rungs)))
+    archive = candidate.archive
+    if archive is None:
+        archive = Archive(context.head, (), context.format, reasoning=context.options.reasoning)
+    archive = replace(
+        archive,
+        changed=changed,
+        parts=candidate.parts,
+        tail=context.after[candidate.cut],
+    )
+    messages = drawn(candidate)
+    report = replace(report, redactions=context.redactions, **_figures(candidate), **_printed(candidate))
+    return Compaction(replace(full, messages=messages), archive, report, context)
 
 
-def _enough(context: Context, messages: Sequence[Message], goal: int) -> bool:
-    return context.cost(messages) <= goal and not over_limits(context, messages)
-
-
-def _pointless(
-    context: Context, report: Report, snapshot: Snapshot, projection: Snapshot | None, goal: int
-) -> bool:
-    """Whether a conversation that has pages already would only lose some of them."""
-    if projection is not None and snapshot.pagination.left_out < projection.pagination.left_out:
-        return False
-    former = context.former.pages[0][0] if context.former and context.former.pages else 0
-    sendable = report.before <= context.capacity.safe and goal > 0
-    return snapshot.after >= report.before or (sendable and snapshot.pagination.left_out > former > 0)
-
-
-def _lighten(context: Context, goal: int, tail: int, rungs: list[Rung]) -> tuple[Message, ...]:
-    """The messages after the free rungs, each tried only if it is needed."""
-    messages = context.messages
-    if context.former is not None and context.former.pages:
-        return messages  # what the rungs could lighten is on pages already
-    for name in ("elide", "images"):
-        if name not in context.options.rungs or _enough(context, messages, goal):
-            continue
-        if name == "elide":
-            lighter = elide_rung.elide(messages, context.head, tail, protect=context.options.protect)
-            note = f"{lighter.count} superseded results"
-        else:
-            lighter = elide_rung.drop_images(messages, context.head, tail)
-            note = f"{lighter.count} old images"
-            excess = images_over(context, lighter.messages)
-            if excess > 0:
-                # Beyond the provider's limit not even tail and head keep them.
-                more = elide_rung.drop_excess(lighter.messages, context.head, excess)
-                lighter = replace(more, count=lighter.count + more.count)
-                note = f"{lighter.count} images, {more.count} of them not old"
-        freed = context.cost(messages) - context.cost(lighter.messages)
-        if freed > 0 or images_over(context, messages) > 0:
-            messages = lighter.messages
-        rungs.append(Rung(name, max(freed, 0), note))
-    return messages
-
-
-def _lightened(context: Context, stayed: Compaction, messages: tuple[Message, ...], tail: int) -> Compaction:
-    """The conversation after the free rungs; what they replaced is in an archive of its own."""
-    archive = stayed.archive
-    if messages != context.messages and archive is None:
-        archive = Archive(context.head, context.archived[context.head : tail], context.format)
-    return Compaction(replace(stayed.transcript, messages=messages), archive, stayed.report)
-
-
-def _snapshot(context: Context, goal: int, rungs: list[Rung]) -> Snapshot | None:
-    if "snapshot" not in context.options.rungs:
-        return None
-    if not context.reader.vision and context.options.layout is None:
-        rungs.append(Rung("snapshot", 0, f"{context.model} cannot see images"))
-        return None
-    snapshot, why = take_snapshot(context, goal)
-    if snapshot is None:
-        rungs.append(Rung("snapshot", 0, why))
-        return None
-    rungs.append(Rung("snapshot", context.cost(context.messages) - snapshot.after, why))
-    return snapshot
-
-
-def _summary(
-    context: Context, goal: int, rungs: list[Rung], *, needed: bool, light: int
-) -> Summarized | None:
-    """The last rung: taken where only it makes the request safe, or where pages are no way at all."""
-    if "summarize" not in context.options.rungs or not (needed or not context.reader.vision):
-        return None
-    if context.options.summarize is None and not context.options.digest:
-        if needed:
-            raise SummarizerRequired(
-                f"{light:,} tokens where {context.capacity.safe:,} are safe, or a body beyond the limits: "
-                "only a summary would free more: pass `summarize`, or accept the offline digest with `digest`"
-            )
-        rungs.append(Rung("summarize", 0, "no summarizer was given, and no digest asked for"))
-        return None
-    summary = take_summary(context, goal)
-    if summary is None:
-        rungs.append(Rung("summarize", 0, "there is nothing between head and tail"))
-        return None
-    rungs.append(Rung("summarize", context.cost(context.messages) - summary.after, summary.note))
-    return summary if summary.after < context.cost(context.messages) else None
-
-
-def _with_snapshot(
-    context: Context, stayed: Compaction, report: Report, snapshot: Snapshot, rungs: list[Rung]
-) -> Compaction:
-    messages = snapshot.messages(context)
-    archive = snapshot.archive
+def _printed(candidate: Candidate) -> dict[str, Any]:
+    """Characters that no page shows as they are: folded ones, and those without a glyph."""
+    archive, pagination = candidate.archive, candidate.pagination
+    if archive is None or pagination is None:
+        return {}
     from snapshot.pages.render import Typesetter
     from snapshot.typeset.fold import fold
     from snapshot.typeset.missing_glyphs import uncovered
 
     folded = fold(archive.source.text)
-    atlas = Typesetter(snapshot.pagination.stretches[-1].layout).atlas(archive.source)
-    report = replace(
-        report,
-        rungs=tuple(rungs),
-        after=context.cost(messages),
-        head=archive.head,
-        middle=len(archive.messages),
-        tail=len(context.messages) - archive.boundary,
-        pages=len(archive.pages),
-        page_tokens=snapshot.pagination.tokens,
-        images=len(image_parts(messages)),
-        dense_pages=snapshot.pagination.dense,
-        left_out=snapshot.pagination.left_out,
-        facts=len(snapshot.facts.facts),
-        facts_left_out=snapshot.facts.left_out,
-        redactions=context.redactions,
-        folded=dict(folded.counts),
-        code_points=uncovered(folded.text, atlas),
-        break_even=snapshot.break_even,
-    )
-    return Compaction(replace(stayed.transcript, messages=messages), archive, report)
-
-
-def _with_summary(
-    context: Context, stayed: Compaction, report: Report, summary: Summarized, rungs: list[Rung]
-) -> Compaction:
-    if summary.after > context.capacity.safe:
-        _cannot_fit(context, summary.after, "even with a summary in place of the middle")
-    report = replace(
-        report,
-        rungs=tuple(rungs),
-        after=summary.after,
-        head=summary.archive.head,
-        middle=len(summary.archive.messages),
-        tail=len(context.messages) - summary.archive.boundary,
-        images=len(image_parts(summary.messages)),
-        redactions=context.redactions,
-    )
-    return Compaction(replace(stayed.transcript, messages=summary.messages), summary.archive, report)
-
-
-def _cannot_fit(context: Context, smallest: int, why: str) -> NoReturn:
-    head = context.estimator.messages(context.messages[: context.head])
-    last = context.estimator.messages(context.messages[context.groups[-1].start :]) if context.groups else 0
-    raise CannotFit(
-        f"the smallest request there is takes {smallest:,} tokens, {context.capacity.safe:,} are safe of a "
-        f"window of {context.capacity.window:,}; head {head:,}, last messages {last:,}"
-        + (f" ({why})" if why else ""),
-        smallest=smallest,
-        limit=context.capacity.safe,
-    )
+    atlas = Typesetter(pagination.stretches[-1].layout).atlas(archive.source)
+    return {"folded": dict(folded.counts), "code_points": uncovered(folded.text, atlas)}

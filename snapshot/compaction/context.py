@@ -1,29 +1,50 @@
-"""What every rung of a compaction has to know: the conversation, the reader, the room there is."""
+"""What every rung of a compaction has to know: the conversation, the reader, the budget."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
+from typing import Final
 
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.boundaries import Group
 from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.options import Budget, Options
-from snapshot.messages import Message
+from snapshot.messages import Image, Message, Part
 from snapshot.models.profile import ModelProfile
 
-__all__ = ["Context"]
+__all__ = ["PLACE", "Context", "is_place", "place"]
+
+_MARK = "\0page"
+PLACE: Final = Image("image/png", source=_MARK)
+"""Stands for a page of the middle that is not drawn."""
 
 
-@dataclass(frozen=True, slots=True)
+def place(number: int) -> Image:
+    """What stands for a page of part `number` (from 0) that is not drawn."""
+    return Image("image/png", source=f"{_MARK} of part {number}")
+
+
+def is_place(part: Part) -> bool:
+    """Whether a part stands for a page that is not drawn."""
+    return isinstance(part, Image) and part.source.startswith(_MARK)
+
+
+# A group that begins before the tail's share is taken in whole, unless it takes more than so many shares.
+_LARGEST_GROUP = 2.0
+
+
+@dataclass(frozen=True)
 class Context:
-    """What every rung has to know.
+    """A conversation to be compacted.
 
     Attributes:
         model: id of the model.
         reader: what is known of it.
         options: what the caller said.
-        capacity: what a request may take.
+        budget: what a request may take.
         estimator: estimates tokens, corrected by what was reported.
         messages: the whole conversation, repaired; a draft included.
         archived: the same with credentials redacted, for everything that is archived or rendered.
@@ -32,12 +53,13 @@ class Context:
         former: the archive of an earlier compaction of it.
         format: its format.
         redactions: credentials replaced, by kind.
+        last_resort: whether the digest is taken where nothing else makes the request safe.
     """
 
     model: str
     reader: ModelProfile
     options: Options
-    capacity: Budget
+    budget: Budget
     estimator: Estimator
     messages: tuple[Message, ...]
     archived: tuple[Message, ...]
@@ -45,30 +67,67 @@ class Context:
     head: int
     former: Archive | None
     format: str
-    redactions: Mapping[str, int]
+    redactions: Mapping[str, int] = field(default_factory=dict[str, int])
+    last_resort: bool = False
 
-    def cuts(self, tail: int) -> int:
-        """Number of the message that the tail starts at, if it may take `tail` tokens.
+    @cached_property
+    def limits(self) -> Mapping[str, int]:
+        """The provider's limits by name, the caller's in place of the layout file's."""
+        return {**self.reader.limits, **self.options.limits}
 
-        The earliest start of a turn that leaves so little; within the last turn, if that alone is more,
-        the earliest group. Never before the head, nor before an earlier compaction's boundary.
-        """
-        starts = [group for group in self.groups if group.start >= self.head]
-        if not starts:
-            return len(self.messages)
-        costs = [0]
-        for message in reversed(self.messages):
-            costs.append(costs[-1] + self.estimator.message(message))
-        after = costs[::-1]  # tokens from message i on
-        turns = [group.start for group in starts if group.turn]
-        if turns and after[turns[-1]] <= tail:
-            cut = next(start for start in turns if after[start] <= tail)
-        else:
-            inner = [group.start for group in starts if not turns or group.start >= turns[-1]]
-            cut = next((start for start in inner if after[start] <= tail), inner[-1])
-        fixed = self.former.boundary if self.former and not self.former.light else 0
-        return max(cut, self.head, fixed)
+    @cached_property
+    def costs(self) -> tuple[int, ...]:
+        """Estimated tokens of each message."""
+        return tuple(map(self.estimator.message, self.messages))
+
+    @cached_property
+    def after(self) -> tuple[int, ...]:
+        """Estimated tokens from message i to the end; one more item, 0, behind the last."""
+        return tuple(accumulate(reversed(self.costs), initial=0))[::-1]
+
+    @cached_property
+    def mark_tokens(self) -> int:
+        """What the estimator takes a page for that is not drawn."""
+        return self.estimator.image(PLACE)
 
     def cost(self, messages: Sequence[Message]) -> int:
         """Estimated tokens of a request with `messages`."""
         return self.estimator.messages(messages)
+
+    @property
+    def first_cut(self) -> int:
+        """Where the tail may start at the earliest: behind the head and what was compacted before."""
+        former = self.former.boundary if self.former is not None and not self.former.light else 0
+        return max(self.head, former)
+
+    def cut(self, tail: int | None = None) -> int:
+        """Number of the message that the tail starts at, so that it has `tail` tokens, by default its share.
+
+        That is a promise: the group that begins before the share is kept whole as well. Only where that one
+        takes more than twice the share, and what follows it at least half, the tail starts behind it.
+        """
+        wanted = self.budget.tail if tail is None else tail
+        starts = [group.start for group in self.groups if group.start >= self.first_cut]
+        if not starts:
+            return len(self.messages)
+        at = len(starts) - 1
+        while at > 0 and self.after[starts[at]] < wanted:
+            group = self.after[starts[at - 1]] - self.after[starts[at]]
+            if group > _LARGEST_GROUP * wanted and self.after[starts[at]] * 2 >= wanted:
+                break
+            at -= 1
+        return starts[at]
+
+    @property
+    def last_cut(self) -> int:
+        """Where the tail may start at the latest: the last group."""
+        starts = [group.start for group in self.groups if group.start >= self.first_cut]
+        return starts[-1] if starts else len(self.messages)
+
+    def later_cut(self, cut: int) -> int:
+        """The start of the group behind the one that starts at `cut`; `cut` itself where it is the last."""
+        return next((group.start for group in self.groups if group.start > cut), cut)
+
+    def turn_at(self, message: int) -> int:
+        """Number of the turn, from 1, that begins with or behind message `message`."""
+        return 1 + sum(item.starts_turn for item in self.messages[:message])

@@ -1,28 +1,36 @@
-"""What a caller can say about a compaction, with defaults that scale with the model's window."""
+"""Settings of a compaction, each checked when it is given, with defaults that scale with the model's
+window."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from os import PathLike
+from typing import Any, Literal, TypedDict, get_args
 
+from snapshot.compaction.summary.prompted import SummaryRequest
 from snapshot.errors import SnapshotError
+from snapshot.redaction import Redactor
 
-if TYPE_CHECKING:
-    from snapshot.compaction.summary.prompted import SummaryRequest
-    from snapshot.redaction import Redactor
-
-__all__ = ["RUNGS", "CacheEconomics", "Options", "Trigger"]
+__all__ = ["RUNGS", "Budget", "CacheEconomics", "Options", "Settings", "Trigger"]
 
 RUNGS = ("elide", "images", "snapshot", "summarize")
 """The rungs of the ladder, cheapest first."""
 
 Trigger = Literal["target", "manual", "after-turn", "preflight"]
+TRIGGERS: tuple[str, ...] = get_args(Trigger)
+
+# Shares of the window: what an answer takes where nothing is known of it, the most that is kept free for it,
+# and what an estimate may be wrong by.
+_ANSWER, _LONGEST_ANSWER, _MARGIN = 8, 4, 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheEconomics:
-    """What the prompt cache makes of a change at the front of the prompt.
+    """Prices of the prompt cache, and how many requests are to come: whether pages pay for the cache they
+    break.
 
     Attributes:
         turns: requests that are still to come, as far as the caller knows.
@@ -35,37 +43,75 @@ class CacheEconomics:
     write: float = 1.25
 
 
+class Settings(TypedDict, total=False):
+    """The settings that `compact` and `recover` take by name; see `Options` for what each means."""
+
+    window: int
+    max_output: int
+    target: float
+    threshold: float | None
+    least_gain: float
+    tail: float
+    rungs: Sequence[str]
+    pins: Collection[int]
+    protect: Collection[str]
+    focus: str
+    keep_fields: Sequence[str]
+    summarize: Callable[[SummaryRequest], str] | None
+    digest: bool | None
+    layout: str | None
+    reasoning: bool
+    redact: bool | Redactor
+    overhead: int | None
+    limits: Mapping[str, int]
+    cache: CacheEconomics | None
+    ledger_tools: Sequence[str | PathLike[str]]
+    threads: int | None
+    progress: Callable[[int, int], None] | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """Settings of a compaction.
 
     Attributes:
         window: tokens of the model's context window; 0: what the layout file knows.
-        max_output: tokens that the answer may take; 0: what the layout file knows, or an eighth.
+        max_output: tokens that the answer may take; 0: what the layout file knows, or an eighth of the
+            window.
         target: what to come down to: a share of the safe input up to 1, or tokens.
-        tail: share of the target that the verbatim tail may take.
+        threshold: from where on something is done at all: a share of the safe input up to 1, or tokens; None
+            is the target. A conversation that has pages already is compacted again only when a tenth of the
+            window is new, or the request is no longer safe.
+        least_gain: share of the request that a compaction must free, unless the request is not safe as it is.
+        tail: share of the target that stays word for word at the end, at least; only what is unsafe shortens
+            it.
         rungs: the rungs to use, of `RUNGS`.
         pins: numbers of messages (from 0) that stay word for word.
         protect: names of tools whose results are never elided.
         focus: what the compaction should keep in view, for summaries and the reading guide.
         keep_fields: names of fields of tool results that must survive.
         summarize: makes a summary; `snapshot.summarizers` has some.
-        digest: take the offline digest where only a summary would do and none can be made.
+        digest: whether the offline digest may stand where only a summary would do and none can be made; None:
+            as the last resort of `recover`, and not of `compact`.
         layout: name of a layout in place of the model's own; also insists on pages for an unknown reader.
         reasoning: print what the model thought on the pages.
         redact: replace credentials before anything is archived or rendered; or a redactor of one's own.
         overhead: tokens of tool definitions and the like; None: from what the provider reported.
         limits: limits in place of the layout file's, by name.
         cache: economics of the prompt cache, if they are to count.
-        pending: an approval is pending, so the conversation is not stable.
-        scale: factor on estimates, from a rejected request.
+        ledger_tools: files that say what tools of one's own harness mean, see `snapshot.ledger.tools`.
         threads: pages made at once.
         progress: called with the pages that are drawn and their total; what it raises ends the compaction.
+
+    Raises:
+        SnapshotError: a value that none of them can have; the message names it and says what it must be.
     """
 
     window: int = 0
     max_output: int = 0
     target: float = 0.5
+    threshold: float | None = None
+    least_gain: float = 0.05
     tail: float = 0.3
     rungs: tuple[str, ...] = RUNGS
     pins: frozenset[int] = frozenset()
@@ -73,47 +119,138 @@ class Options:
     focus: str = ""
     keep_fields: tuple[str, ...] = ()
     summarize: Callable[[SummaryRequest], str] | None = None
-    digest: bool = False
+    digest: bool | None = None
     layout: str | None = None
     reasoning: bool = False
     redact: bool | Redactor = True
     overhead: int | None = None
-    limits: Mapping[str, int] = field(default_factory=dict)
+    limits: Mapping[str, int] = field(default_factory=dict[str, int])
     cache: CacheEconomics | None = None
-    pending: bool = False
-    scale: float = 1.0
+    ledger_tools: tuple[str | PathLike[str], ...] = ()
     threads: int | None = None
     progress: Callable[[int, int], None] | None = None
 
     def __post_init__(self) -> None:
-        if unknown := [name for name in self.rungs if name not in RUNGS]:
-            raise SnapshotError(f"unknown rung {unknown[0]!r}: there are {', '.join(RUNGS)}")
-        if not self.target > 0:
-            raise SnapshotError(f"target is {self.target}, it must be a share up to 1 or a number of tokens")
-        if not 0 <= self.tail < 1:
-            raise SnapshotError(f"tail is {self.tail}, it must be a share from 0 to below 1")
+        for name in ("rungs", "keep_fields", "ledger_tools"):
+            object.__setattr__(self, name, tuple(_several(name, getattr(self, name))))
+        for name in ("pins", "protect"):
+            object.__setattr__(self, name, frozenset(_several(name, getattr(self, name))))
+        for name in ("window", "max_output"):
+            _whole(name, getattr(self, name))
+        for name in ("overhead", "threads"):
+            if getattr(self, name) is not None:
+                _whole(name, getattr(self, name))
+        _amount("target", self.target)
+        if self.threshold is not None:
+            _amount("threshold", self.threshold)
+        for name in ("tail", "least_gain"):
+            _share(name, getattr(self, name))
+        for rung in self.rungs:
+            if rung not in RUNGS:
+                raise SnapshotError(
+                    f"unknown rung {rung!r}{_near(rung, RUNGS)}: there are {', '.join(RUNGS)}"
+                )
+        for pin in self.pins:
+            _whole("a pin", pin)
+        for name in ("summarize", "progress"):
+            value = getattr(self, name)
+            if value is not None and not callable(value):
+                raise SnapshotError(f"{name} is {value!r}, it must be a function or None")
+        if self.digest not in (True, False, None):
+            raise SnapshotError(f"digest is {self.digest!r}, it must be True, False or None")
+        if not isinstance(self.redact, bool | Redactor):
+            raise SnapshotError(f"redact is {self.redact!r}, it must be True, False or a Redactor")
+        if not isinstance(self.focus, str):
+            raise SnapshotError(f"focus is {self.focus!r}, it must be text")
+        self._check_limits()
+
+    def _check_limits(self) -> None:
+        from snapshot.models.catalog import LIMITS
+
+        for name, value in self.limits.items():
+            if name not in LIMITS:
+                raise SnapshotError(
+                    f"unknown limit {name!r}{_near(name, LIMITS)}: there are {', '.join(LIMITS)}"
+                )
+            _whole(f"limit {name}", value)
+
+    def changed(self, settings: Mapping[str, Any]) -> Options:
+        """The options with settings by name in place of their own.
+
+        Raises:
+            SnapshotError: a name that is no setting, or a value that it cannot have.
+        """
+        if not settings:
+            return self
+        known = [item.name for item in fields(self)]
+        for name in settings:
+            if name not in known:
+                raise SnapshotError(
+                    f"unknown setting {name!r}{_near(name, known)}: there are {', '.join(known)}"
+                )
+        return Options(**{**{name: getattr(self, name) for name in known}, **settings})
+
+
+def checked_trigger(trigger: str) -> None:
+    """Raise where `trigger` is none of `Trigger`."""
+    if trigger not in TRIGGERS:
+        near = _near(trigger, TRIGGERS)
+        raise SnapshotError(f"unknown trigger {trigger!r}{near}: there are {', '.join(TRIGGERS)}")
+
+
+def _near(name: object, known: Collection[str]) -> str:
+    near = get_close_matches(str(name), known, n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def _whole(name: str, value: object) -> None:
+    if type(value) is not int or value < 0:
+        raise SnapshotError(f"{name} is {value!r}, it must be a whole number from 0 on")
+
+
+def _amount(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise SnapshotError(f"{name} is {value!r}, it must be a share up to 1 or a number of tokens")
+
+
+def _share(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+        raise SnapshotError(f"{name} is {value!r}, it must be a share from 0 to below 1")
+
+
+def _several(name: str, value: object) -> Collection[Any]:
+    if isinstance(value, str) or not isinstance(value, Collection):
+        raise SnapshotError(f"{name} is {value!r}, it must be a list")
+    return value
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How many tokens a request may have.
+    """Tokens that a request may have.
 
     Attributes:
         window: the model's context window.
         safe: what the input may take, so that the answer and a margin of error fit as well.
         goal: what to come down to.
-        tail: what the verbatim tail may take of it.
+        threshold: from where on something is done.
+        tail: what stays word for word at the end, at least.
     """
 
     window: int
     safe: int
     goal: int
+    threshold: int
     tail: int
 
     @classmethod
     def of(cls, options: Options, window: int, max_output: int) -> Budget:
         """All from the window: the answer takes up to a quarter, errors of estimate a fiftieth of it."""
-        answer = min(max_output or window // 8, window // 4)
-        safe = max(1, window - answer - window // 50)
-        goal = int(options.target * safe) if options.target <= 1 else min(int(options.target), safe)
-        return cls(window, safe, goal, int(options.tail * goal))
+        answer = min(max_output or window // _ANSWER, window // _LONGEST_ANSWER)
+        safe = max(1, window - answer - window // _MARGIN)
+        goal = _tokens(options.target, safe)
+        threshold = goal if options.threshold is None else max(goal, _tokens(options.threshold, safe))
+        return cls(window, safe, goal, threshold, int(options.tail * goal))
+
+
+def _tokens(amount: float, safe: int) -> int:
+    return int(amount * safe) if amount <= 1 else min(int(amount), safe)

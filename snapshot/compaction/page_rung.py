@@ -1,286 +1,167 @@
-"""The snapshot rung: the middle as pages, if that is worth it and there is room for them."""
+"""The third rung: the middle as pages, if that is worth it and there is room for them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import ClassVar
 
-from snapshot.compaction import elide_rung
 from snapshot.compaction.archive import Archive
-from snapshot.compaction.assemble import FACTS_LEAD, SHORT, Statement, archive_message, statements_of
+from snapshot.compaction.assemble import FACTS_LEAD, archive_messages
+from snapshot.compaction.beside import FACTS, Beside, facts_of, ledger_text, statements_for
+from snapshot.compaction.candidate import Candidate, Step
 from snapshot.compaction.context import Context
+from snapshot.compaction.image_rung import within_limits
+from snapshot.compaction.limits import page_room
 from snapshot.compaction.pagination import Pagination, paginate
-from snapshot.compaction.summary.kept_fields import resources_of
-from snapshot.facts.factsheet import Factsheet, factsheet
-from snapshot.messages import Image, Message, Text, ToolResult
+from snapshot.compaction.summary.offline import digest
+from snapshot.compaction.verbatim import fitted
 from snapshot.pages.layout import Layout, layout_for
-from snapshot.pages.render import Page
 
-__all__ = ["Snapshot", "body_bytes", "image_parts", "images_over", "over_limits", "project", "take_snapshot"]
+__all__ = ["PageRung"]
 
-# Shares of the goal that the user's own words and the factsheet may take beside the pages.
-_STATEMENTS, _FACTS = 0.15, 0.05
-# A drawn page takes about a quarter of its raw bits; what is reckoned with is more.
-_BYTES_PER_BIT = 0.4 / 8
-_BITS = 2
-_NO_FACTS = Factsheet("", (), 0, 0)
-# Of a provider's limit on the body and on images, what is used.
-_MARGIN = 20
+# Share of the safe input that an outline of what left view may take.
+_OUTLINE = 0.04
+_LEAST_OUTLINE = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A middle to be set as pages.
+class PageRung:
+    """Sets the middle as pages, and parts of head and tail that are larger than the room.
 
     Attributes:
-        archive: the middle.
-        pagination: its pages, measured and not yet drawn.
-        statements: the user's words that stay beside them.
-        facts: the factsheet.
-        after: estimated tokens of the request.
-        dropped: images to be dropped from the tail, so that the request may have pages at all.
-        break_even: requests after which it pays, counting the cache; None if not asked.
+        layout: name of a layout in place of the model's own.
+        reasoning: print what the model thought.
     """
 
-    archive: Archive
-    pagination: Pagination
-    statements: tuple[Statement, ...]
-    facts: Factsheet
-    after: int
-    dropped: int = 0
-    break_even: int | None = None
+    name: ClassVar[str] = "snapshot"
+    layout: str | None = None
+    reasoning: bool = False
 
-    def messages(self, context: Context) -> tuple[Message, ...]:
-        """The conversation to send; draws the pages."""
-        pages: list[Page] = []
-        for page in self.pagination.render(self.archive.source, threads=context.options.threads):
-            pages.append(page)
-            if context.options.progress is not None:
-                context.options.progress(len(pages), len(self.archive.pages))
-        message = archive_message(
-            pages,
-            self.archive.pages,
-            self.statements,
-            left_out=self.pagination.left_out,
-            facts=self.facts.text,
+    def apply(self, candidate: Candidate, goal: int) -> Step:
+        """The candidate with pages in place of its middle."""
+        context = candidate.context
+        if not context.reader.vision and self.layout is None:
+            return Step(None, f"{context.model} cannot see images")
+        layout = layout_for(context.model, name=self.layout)
+        whole = candidate.tokens
+        candidate = fitted(candidate, _verbatim_room(context, layout), layout)
+        if candidate.cut <= context.head:
+            if candidate.parts:
+                return Step(candidate, f"{len(candidate.parts)} large parts on pages in their place")
+            return Step(None, "there is nothing between head and tail")
+        archive = Archive(
+            context.head,
+            context.archived[context.head : candidate.cut],
+            context.format,
+            layout.name,
+            reasoning=self.reasoning,
             focus=context.options.focus,
-            detail=context.reader.detail,
-            reasoning=context.options.reasoning,
         )
-        head = self.archive.head
-        rest = _lighter(
-            (*context.messages[:head], *context.messages[self.archive.boundary :]), head, self.dropped
+        if not archive.source.text:
+            return Step(None, "there is nothing between head and tail")
+        return self._paged(candidate, archive, layout, goal, whole)
+
+    def _paged(self, candidate: Candidate, archive: Archive, layout: Layout, goal: int, whole: int) -> Step:
+        context = candidate.context
+        room, dropped = page_room(context, (*candidate.head, *candidate.tail), layout)
+        if room <= 0:
+            return Step(None, "the provider's limit on images leaves no room for a page")
+        if dropped:
+            candidate = within_limits(candidate, dropped)
+        archive = replace(archive, statements=statements_for(context, archive), ledger=ledger_text(context))
+        around = replace(candidate, archive=replace(archive, pages=((0, 0),)), pagination=None)
+        fixed = around.tokens - context.mark_tokens + _facts_room(context)
+        pagination = paginate(
+            archive.source,
+            layout,
+            most_pages=room,
+            most_tokens=context.budget.safe - fixed,
+            goal_tokens=goal - fixed,
+            former=_pages_to_keep(context.former, layout),
         )
-        return (*rest[:head], message, *rest[head:])
+        if pagination.left_out:
+            outline = _outline(context, archive, pagination)
+            archive = replace(archive, outline=outline)
+            more = context.estimator.text(outline) if outline else 0
+            if pagination.tokens + more + fixed > context.budget.safe:
+                pagination = paginate(
+                    archive.source,
+                    layout,
+                    most_pages=room,
+                    most_tokens=context.budget.safe - fixed - more,
+                    former=_pages_to_keep(context.former, layout),
+                )
+        if not pagination.pages:
+            return Step(None, "there is no room for a page")
+        prices = tuple(page.tokens for page in pagination.pages)
+        archive = replace(archive, pages=pagination.spans, tiers=pagination.tiers, prices=prices)
+        candidate = replace(candidate, archive=archive, pagination=pagination)
+        candidate = _with_facts(candidate, whole)
+        if candidate.tokens >= whole:
+            pages = candidate.tokens - context.cost((*candidate.head, *candidate.tail))
+            text = whole - context.cost((*candidate.head, *candidate.tail))
+            return Step(None, f"not worth it: {pages:,} tokens as pages, {text:,} as text")
+        break_even = _break_even(context, whole, candidate.tokens)
+        cache = context.options.cache
+        late = cache is not None and break_even is not None and break_even > cache.turns
+        if cache is not None and late and whole <= context.budget.safe:
+            why = f"not worth it: pays only after {break_even} requests, {cache.turns} are to come"
+            return Step(None, why)
+        left = f", {pagination.left_out:,} characters left out" if pagination.left_out else ""
+        note = f"{len(pagination.pages)} pages for {len(archive.source.text):,} characters{left}"
+        return Step(replace(candidate, break_even=break_even), note)
 
 
-def take_snapshot(context: Context, goal: int) -> tuple[Snapshot | None, str]:
-    """The snapshot with the longest tail that is within the goal, or else the nearest to it; and what it is.
-
-    Where there is none, the reason why.
-    """
-    layout = layout_for(context.model, name=context.options.layout)
-    best: Snapshot | None = None
-    why = "there is nothing between head and tail"
-    seen: set[int] = set()
-    for share in (1.0, 0.5, 0.25, 0.0):
-        cut = context.cuts(int(context.capacity.tail * share))
-        if cut in seen or cut <= context.head:
-            continue
-        seen.add(cut)
-        found, reason = _at(context, layout, cut, goal)
-        if found is None:
-            why = reason
-            continue
-        if best is None or _worse(best, goal) > _worse(found, goal):
-            best = found
-        if _worse(found, goal) == (0, 0):
-            break
-    if best is None:
-        return None, why
-    best = _with_facts(context, best)
-    pagination = best.pagination
-    left = f", {pagination.left_out:,} characters left out" if pagination.left_out else ""
-    return best, f"{len(pagination.pages)} pages for {len(best.archive.source.text):,} characters{left}"
+def _verbatim_room(context: Context, layout: Layout) -> int:
+    """Tokens that head and tail may take, so that what is beside the pages and a page have room."""
+    lead = context.cost(archive_messages(Archive(0, context.messages[:1], "")))
+    lead -= context.estimator.overhead
+    reserve = lead + _facts_room(context) + layout.tokens
+    return max(context.budget.safe - reserve, context.budget.safe // 2)
 
 
-def project(context: Context) -> Snapshot | None:
-    """The conversation as an earlier compaction has it, its boundary where it was; None if there is none."""
-    if context.former is None or not context.former.pages:
-        return None
-    layout = layout_for(name=context.former.layout)
-    found, _ = _at(context, layout, context.former.boundary, context.capacity.goal)
-    return _with_facts(context, found) if found is not None else None
+def _facts_room(context: Context) -> int:
+    return int(FACTS * context.budget.goal) + context.estimator.text(FACTS_LEAD)
 
 
-def _worse(snapshot: Snapshot, goal: int) -> tuple[int, int]:
-    """What speaks against a snapshot: first what it leaves out, then by how much it misses the goal."""
-    return snapshot.pagination.left_out, max(0, snapshot.after - goal)
-
-
-def _at(context: Context, layout: Layout, cut: int, goal: int) -> tuple[Snapshot | None, str]:
-    """The snapshot with the tail starting at message `cut`."""
-    middle = context.archived[context.head : cut]
-    archive = Archive(context.head, middle, context.format, layout.name, reasoning=context.options.reasoning)
-    source = archive.source
-    if not source.text:
-        return None, "there is nothing between head and tail"
-    head, tail = context.messages[: context.head], context.messages[cut:]
-    statements = _statements(context, archive, goal)
-    limits = {**context.reader.limits, **context.options.limits}
-    room, dropped = _room(limits, (*head, *tail), layout)
-    if room <= 0:
-        return None, "the provider's limit on images leaves no room for a page"
-    rest = _lighter((*head, *tail), context.head, dropped)
-
-    def without_pages(left_out: int, said: Sequence[Statement] = statements) -> int:
-        """What all of the request but its pages and its factsheet takes."""
-        focus, reasoning = context.options.focus, context.options.reasoning
-        around = archive_message(
-            (), (), said, left_out=left_out, facts="", focus=focus, detail="", reasoning=reasoning
-        )
-        return context.cost((around, *rest))
-
-    facts_budget = int(_FACTS * context.capacity.goal) + context.estimator.text(FACTS_LEAD)
-    pagination = paginate(
-        source,
-        layout,
-        most_pages=room,
-        most_tokens=max(0, context.capacity.safe - without_pages(len(source.text)) - facts_budget),
-        leave_out=context.options.summarize is None,
-        former=_pages_to_keep(context.former, layout),
+def _with_facts(candidate: Candidate, whole: int) -> Candidate:
+    """The candidate with its factsheet, unless that would make it dearer than the text."""
+    context, archive = candidate.context, candidate.archive
+    assert archive is not None
+    sheet: Beside = facts_of(context, archive, context.messages[candidate.cut :])
+    if not sheet.text:
+        return candidate
+    more = replace(
+        candidate,
+        archive=replace(archive, facts=sheet.text),
+        facts=sheet.count,
+        facts_left_out=sheet.left_out,
     )
-    spans = tuple((page.start, page.stop) for page in pagination.pages)
-    archive = replace(archive, pages=spans, tiers=pagination.tiers)
-    if not spans:
-        return None, "there is no room for a page"
-    after = without_pages(pagination.left_out) + pagination.tokens
-    before = context.cost(context.messages)
-    if after >= before:
-        pages, text = after - without_pages(0, ()), before - context.cost((*head, *tail))
-        return None, f"not worth it: {pages:,} tokens as pages, {text:,} as text"
-    break_even = _break_even(context, before, after)
-    cache = context.options.cache
-    if (
-        cache is not None
-        and break_even is not None
-        and break_even > cache.turns
-        and before <= context.capacity.safe
-    ):
-        return None, f"not worth it: pays only after {break_even} requests, {cache.turns} are to come"
-    return Snapshot(archive, pagination, statements, _NO_FACTS, after, dropped, break_even), ""
+    return more if more.tokens < whole else candidate
 
 
-def _with_facts(context: Context, snapshot: Snapshot) -> Snapshot:
-    """The snapshot with its factsheet, unless that would make it dearer than the text."""
-    archive = snapshot.archive
-    facts = factsheet(
-        archive.source,
-        archive.pages,
-        tail="\n".join(_words(context.messages[archive.boundary :])),
-        budget=int(_FACTS * context.capacity.goal / context.estimator.scale),
+def _outline(context: Context, archive: Archive, pagination: Pagination) -> str:
+    """An outline of the messages that no page shows whole."""
+    budget = max(_LEAST_OUTLINE, int(_OUTLINE * context.budget.safe))
+    gone = [
+        message
+        for message, (start, stop) in zip(archive.messages, archive.source.spans, strict=True)
+        if start < pagination.left_out and stop <= pagination.left_out
+    ]
+    if not gone:
+        return ""
+    return digest(
+        gone,
+        budget=int(budget / context.estimator.scale),
         reader=context.reader,
-        keep=[value for _, value in resources_of(archive.messages, context.options.keep_fields)],
+        first_turn=context.turn_at(archive.head),
     )
-    after = snapshot.after + (context.estimator.text(FACTS_LEAD + facts.text) if facts.text else 0)
-    if after >= context.cost(context.messages):
-        return snapshot
-    return replace(snapshot, facts=facts, after=after)
 
 
 def _pages_to_keep(former: Archive | None, layout: Layout) -> tuple[tuple[int, int, str], ...]:
     """Pages of an earlier compaction, if they were for the same reader."""
-    if former is None or not former.pages or former.layout != layout.name:
-        return ()
-    return tuple((start, stop, name) for (start, stop), name in zip(former.pages, former.tiers, strict=True))
-
-
-def _statements(context: Context, archive: Archive, goal: int) -> tuple[Statement, ...]:
-    """The user's words in the middle, the newest first as far as there is room; short ones always."""
-    turn = 1 + sum(message.role == "user" for message in context.messages[: archive.head])
-    pins = frozenset(pin - archive.head for pin in context.options.pins)
-    found = statements_of(archive.messages, archive.source.spans, first_turn=turn, pins=pins)
-    room = int(_STATEMENTS * max(goal, context.capacity.goal))
-    kept: list[Statement] = []
-    for item in reversed(found):
-        cost = context.estimator.text(item.text)
-        if len(item.text) <= SHORT or "pinned" in item.label or cost <= room:
-            kept.append(item)
-            room -= cost
-    return tuple(reversed(kept))
-
-
-def images_over(context: Context, messages: Sequence[Message]) -> int:
-    """How many of the oldest images must go for the provider's limits on images and on the body."""
-    limits = {**context.reader.limits, **context.options.limits}
-    images = image_parts(messages)
-    count, body = limits.get("images_per_request"), limits.get("request_bytes")
-    over = 0 if count is None else max(0, len(images) - (count - count // _MARGIN))
-    if body is not None:
-        left = body_bytes(messages) - (body - body // _MARGIN)
-        left -= sum(len(image.data) * 4 // 3 for image in images[:over])
-        while left > 0 and over < len(images):
-            left -= len(images[over].data) * 4 // 3
-            over += 1
-    return over
-
-
-def over_limits(context: Context, messages: Sequence[Message]) -> bool:
-    """Whether the provider would refuse the messages for the number of their images, or for their bytes."""
-    body = {**context.reader.limits, **context.options.limits}.get("request_bytes")
-    too_long = body is not None and body_bytes(messages) > body - body // _MARGIN
-    return too_long or images_over(context, messages) > 0
-
-
-def body_bytes(messages: Sequence[Message]) -> int:
-    """About the bytes of messages in a request: text, and images in base64."""
-    text = sum(len(words) for words in _words(messages))
-    return text + sum(len(image.data) * 4 // 3 for image in image_parts(messages))
-
-
-def _room(limits: Mapping[str, int], rest: Sequence[Message], layout: Layout) -> tuple[int, int]:
-    """Pages that the request has room for, and images of the rest that must go to make it."""
-    count = limits.get("images_per_request")
-    own = len(image_parts(rest))
-    dropped = 0
-    room = 1 << 30
-    if count is not None:
-        usable = count - count // _MARGIN
-        if own >= usable:
-            # One page at least: the oldest images make room for it.
-            dropped = min(own, own - usable + 1) if usable else own
-        room = usable - own + dropped
-    body = limits.get("request_bytes")
-    if body is not None:
-        page = layout.width * layout.height * _BITS * _BYTES_PER_BIT * 4 / 3
-        room = min(room, int((body - body // _MARGIN - body_bytes(rest)) / page))
-    return room, dropped
-
-
-def image_parts(messages: Sequence[Message]) -> list[Image]:
-    """All images of messages, those in results included."""
-    found: list[Image] = []
-    for message in messages:
-        for part in message.parts:
-            inner = part.content if isinstance(part, ToolResult) else (part,)
-            found += [item for item in inner if isinstance(item, Image)]
-    return found
-
-
-def _lighter(messages: tuple[Message, ...], head: int, dropped: int) -> tuple[Message, ...]:
-    return elide_rung.drop_excess(messages, head, dropped).messages if dropped else messages
-
-
-def _words(messages: Sequence[Message]) -> list[str]:
-    """All text of messages, for what a tail mentions."""
-    found: list[str] = []
-    for message in messages:
-        for part in message.parts:
-            inner = part.content if isinstance(part, ToolResult) else (part,)
-            found += [item.text for item in inner if isinstance(item, Text)]
-            found += [getattr(part, "arguments", "")]
-    return found
+    return former.listed if former is not None and former.layout == layout.name else ()
 
 
 def _break_even(context: Context, before: int, after: int) -> int | None:

@@ -1,21 +1,24 @@
-"""Which pages the middle becomes, within what the request has room for.
+"""Which pages a text becomes, within what the request has room for.
 
-At best all of it in the layout's own cells. If that is too many pages or tokens, the middle of the middle is
-set in the reader's denser layout and the edges stay clear. Only then is the oldest left out.
+At best all of it in the layout's own cells. If that is too much, its oldest part is set in the reader's
+denser layout; only where even that is too much is the oldest left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from snapshot.errors import LayoutError
 from snapshot.pages.layout import Layout, layout_for
-from snapshot.pages.render import Page, PageSpan, Typesetter
+from snapshot.pages.render import PageSpan, Typesetter
 from snapshot.source.source import Source, slice_of
 
-__all__ = ["Pagination", "paginate"]
+__all__ = ["Pagination", "Stretch", "paginate"]
+
+# Shares of the clear pages that become dense, one after the other.
+_DENSE_SHARES = (0.25, 0.5, 0.75, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,11 @@ class Pagination:
         return tuple(page for stretch in self.stretches for page in stretch.pages)
 
     @property
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """Half-open span of source text on each page."""
+        return tuple((page.start, page.stop) for page in self.pages)
+
+    @property
     def tokens(self) -> int:
         """What the pages cost."""
         return sum(page.tokens for page in self.pages)
@@ -60,12 +68,31 @@ class Pagination:
         """Name of each page's layout."""
         return tuple(stretch.layout.name for stretch in self.stretches for _ in stretch.pages)
 
-    def render(self, source: Source, *, threads: int | None = None) -> Iterator[Page]:
-        """Draw the pages, in order."""
-        for stretch in self.stretches:
-            if stretch.pages:
-                part = slice_of(source, stretch.pages[0].start, stretch.pages[-1].stop)
-                yield from Typesetter(stretch.layout).pages(part, threads=threads)
+    @classmethod
+    def of(
+        cls, source: Source, archive_pages: Sequence[tuple[int, int, str]], prices: Sequence[int]
+    ) -> Pagination:
+        """The pages that an archive lists.
+
+        Args:
+            source: the archive's source text.
+            archive_pages: span and layout of each page.
+            prices: tokens of each; none where the archive does not say: pages that may be partial are
+                measured.
+        """
+        stretches: list[Stretch] = []
+        number = 0
+        for name, group in groupby(archive_pages, key=lambda page: page[2]):
+            own = layout_for(name=name)
+            spans: list[PageSpan] = []
+            for start, stop, _ in group:
+                tokens = prices[number] if number < len(prices) else own.tokens
+                spans.append(PageSpan(start, stop, tokens))
+                number += 1
+            if not prices:
+                spans[-1:] = _measured(source, own, spans[-1].start, spans[-1].stop).pages
+            stretches.append(Stretch(own, tuple(spans)))
+        return cls(tuple(stretches), archive_pages[0][0] if archive_pages else len(source.text))
 
 
 def paginate(
@@ -74,38 +101,48 @@ def paginate(
     *,
     most_pages: int,
     most_tokens: int,
-    leave_out: bool,
+    goal_tokens: int | None = None,
     former: Sequence[tuple[int, int, str]] = (),
 ) -> Pagination:
     """The pages of `source` for `layout`'s reader.
 
     Args:
-        source: the middle.
+        source: the text.
         layout: its layout at best legibility.
         most_pages: pages that the request has room for.
         most_tokens: tokens that they may cost.
-        leave_out: leave out the oldest pages if nothing else makes them fit.
+        goal_tokens: tokens that they should cost: the oldest part becomes denser where that reaches it.
         former: span and layout of each page of an earlier compaction that this one continues; all but the
             last stay as they are, so that the provider's prompt cache holds.
     """
-    clear = _measured(source, layout, 0, len(source.text))
-    if _fits((clear,), most_pages, most_tokens) and all(name == layout.name for _, _, name in former):
-        return Pagination((clear,))
-    best = Pagination((clear,), fits=False)
-    dense = _denser(layout)
+    goal = most_tokens if goal_tokens is None else min(goal_tokens, most_tokens)
     if len(former) > 1:
-        best = _continued(source, layout, former, most_pages=most_pages, most_tokens=most_tokens)
-    elif dense is not None and len(clear.pages) > 2:
-        edge = len(clear.pages) // 4
-        while edge >= 1:
-            first, last = clear.pages[:edge], clear.pages[-edge:]
-            inner = _measured(source, dense, first[-1].stop, last[0].start)
-            stretches = (Stretch(layout, first), inner, Stretch(layout, last))
-            best = Pagination(stretches, fits=_fits(stretches, most_pages, most_tokens))
-            if best.fits:
-                return best
-            edge //= 2
-    return _without_oldest(best, most_pages, most_tokens) if leave_out else best
+        return _continued(source, layout, former, most_pages=most_pages, most_tokens=most_tokens, goal=goal)
+    clear = _measured(source, layout, 0, len(source.text))
+    best = Pagination((clear,), fits=_fits((clear,), most_pages, most_tokens))
+    if best.fits and best.tokens <= goal:
+        return best
+    dense = _denser(layout)
+    if dense is not None:
+        for share in _DENSE_SHARES:
+            edge = round(share * len(clear.pages))
+            if edge < 1 or (best.fits and not _may_reach(clear, edge, dense, goal)):
+                continue
+            older = _measured(source, dense, 0, clear.pages[edge - 1].stop)
+            stretches = (older, Stretch(layout, clear.pages[edge:]))
+            found = Pagination(stretches, fits=_fits(stretches, most_pages, most_tokens))
+            if found.fits and found.tokens <= goal:
+                return found
+            if not best.fits:
+                best = found
+    return best if best.fits else _without_oldest(best, most_pages, most_tokens)
+
+
+def _may_reach(clear: Stretch, edge: int, dense: Layout, goal: int) -> bool:
+    """Whether the goal can be met with the first `edge` pages dense; an estimate by what full pages hold."""
+    own = clear.layout.capacity / clear.layout.tokens
+    older = sum(page.tokens for page in clear.pages[:edge]) * own / (dense.capacity / dense.tokens)
+    return older * 0.98 + sum(page.tokens for page in clear.pages[edge:]) <= goal
 
 
 def _continued(
@@ -115,23 +152,28 @@ def _continued(
     *,
     most_pages: int,
     most_tokens: int,
+    goal: int,
 ) -> Pagination:
-    """The full pages of `former`, and what is new in the layout's own cells if that fits, else dense."""
+    """The full pages of `former`, and what is new in the layout's own cells, or dense where that is too
+    much."""
     kept: list[Stretch] = []
     for name, group in groupby(former[:-1], key=lambda page: page[2]):
         own = layout if name == layout.name else layout_for(name=name)
         pages = tuple(PageSpan(start, stop, own.tokens) for start, stop, _ in group)
         kept.append(Stretch(own, pages))
     start, end = former[0][0], former[-2][1]
-    best: Pagination | None = None
-    for tier in (layout, _denser(layout)):
-        if tier is not None:
-            stretches = (*kept, _measured(source, tier, end, len(source.text)))
-            best = Pagination(stretches, start, _fits(stretches, most_pages, most_tokens))
-            if best.fits:
-                break
-    assert best is not None
-    return best
+    clear = Pagination((*kept, _measured(source, layout, end, len(source.text))), start)
+    if _fits(clear.stretches, most_pages, most_tokens) and clear.tokens <= goal:
+        return clear
+    dense = _denser(layout)
+    best = clear
+    if dense is not None:
+        denser = Pagination((*kept, _measured(source, dense, end, len(source.text))), start)
+        if not _fits(clear.stretches, most_pages, most_tokens) or denser.tokens <= goal:
+            best = denser
+    if _fits(best.stretches, most_pages, most_tokens):
+        return best
+    return _without_oldest(best, most_pages, most_tokens)
 
 
 def _measured(source: Source, layout: Layout, start: int, stop: int) -> Stretch:
@@ -162,10 +204,10 @@ def _without_oldest(pagination: Pagination, most_pages: int, most_tokens: int) -
         tokens -= pages[gone].tokens
         gone += 1
     left_out = pages[gone - 1].stop if gone else pagination.left_out
-    stretches = []
+    stretches: list[Stretch] = []
     for stretch in pagination.stretches:
         kept = stretch.pages[min(gone, len(stretch.pages)) :]
         gone -= len(stretch.pages) - len(kept)
         if kept:
             stretches.append(Stretch(stretch.layout, kept))
-    return Pagination(tuple(stretches), left_out, True)
+    return Pagination(tuple(stretches), left_out, fits=bool(stretches))

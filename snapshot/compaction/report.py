@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["Report", "Rung"]
+__all__ = ["Report", "RungReport"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
+class RungReport:
     """One step of the ladder: its name, the tokens it freed, and what it did or why it did nothing."""
 
     name: str
@@ -18,7 +18,7 @@ class Rung:
     note: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Report:
     """A compaction's account.
 
@@ -29,6 +29,8 @@ class Report:
         no_op: why nothing was done, "" if something was.
         rungs: what each rung freed.
         head, middle, tail: numbers of messages in each part.
+        tail_tokens: tokens of the tail, which is word for word.
+        notes: what was shortened, dropped or put on pages of its own, a sentence each.
         pages, page_tokens: pages in the request and what they cost.
         images: all images in the request.
         dense_pages: pages set in the denser layout.
@@ -49,10 +51,12 @@ class Report:
     safe: int
     goal: int
     no_op: str = ""
-    rungs: tuple[Rung, ...] = ()
+    rungs: tuple[RungReport, ...] = ()
     head: int = 0
     middle: int = 0
     tail: int = 0
+    tail_tokens: int = 0
+    notes: tuple[str, ...] = ()
     pages: int = 0
     page_tokens: int = 0
     images: int = 0
@@ -63,14 +67,17 @@ class Report:
     orphans: int = 0
     unanswered: int = 0
     empty: int = 0
-    redactions: Mapping[str, int] = field(default_factory=dict)
-    folded: Mapping[str, int] = field(default_factory=dict)
-    code_points: Mapping[str, int] = field(default_factory=dict)
+    redactions: Mapping[str, int] = field(default_factory=dict[str, int])
+    folded: Mapping[str, int] = field(default_factory=dict[str, int])
+    code_points: Mapping[str, int] = field(default_factory=dict[str, int])
     break_even: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The report as a JSON object."""
         return {"schema": "snapshot-pages/report/1", **asdict(self)}
+
+    def __repr__(self) -> str:
+        return f"<Report: {self.no_op or f'{self.before:,} to {self.after:,} tokens, {self.pages} pages'}>"
 
     def __str__(self) -> str:
         lines = [
@@ -78,7 +85,9 @@ class Report:
             f"occupancy  {self.occupancy:,} tokens ({self.basis})",
         ]
         lines += [f"{rung.name:<10} frees {rung.freed:,}: {rung.note}" for rung in self.rungs]
-        lines.append(f"messages   head {self.head}, middle {self.middle}, tail {self.tail}")
+        tail = f"tail {self.tail} ({self.tail_tokens:,} tokens)" if self.tail_tokens else f"tail {self.tail}"
+        lines.append(f"messages   head {self.head}, middle {self.middle}, {tail}")
+        lines += [f"note       {note}" for note in self.notes]
         if self.pages:
             dense = f", {self.dense_pages} of them dense" if self.dense_pages else ""
             lines.append(

@@ -1,75 +1,107 @@
-"""The summary rung: a summary, or the offline digest, in place of the middle."""
+"""The last rung: a summary, or the offline digest, in place of the middle."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from snapshot.compaction import elide_rung
 from snapshot.compaction.archive import Archive
-from snapshot.compaction.assemble import SHORT, statements_of, summary_message
+from snapshot.compaction.assemble import archive_messages
+from snapshot.compaction.beside import facts_of, ledger_text, statements_for
+from snapshot.compaction.candidate import Candidate, Step
 from snapshot.compaction.context import Context
-from snapshot.compaction.page_rung import images_over
+from snapshot.compaction.image_rung import within_limits, without_images
+from snapshot.compaction.limits import excess
 from snapshot.compaction.summary.offline import digest
-from snapshot.compaction.summary.prompted import summarize
-from snapshot.messages import Message
+from snapshot.compaction.summary.prompted import SummaryRequest, summarize
+from snapshot.compaction.verbatim import fitted
 
-__all__ = ["Summarized", "take_summary"]
+__all__ = ["SummaryRung"]
 
-# Share of the goal that a summary may take.
+# Share of the goal that a summary may take, and the least.
 _SHARE = 0.25
+_LEAST = 256
+_NOTHING = "(what was said in these messages left view; the archive has them)"
 
 
 @dataclass(frozen=True, slots=True)
-class Summarized:
-    """A conversation with a summary in place of its middle: the messages, what they replace, the tokens."""
+class SummaryRung:
+    """Puts a summary in the middle's place.
 
-    messages: tuple[Message, ...]
-    archive: Archive
-    after: int
-    note: str
-
-
-def take_summary(context: Context, goal: int) -> Summarized | None:
-    """Summarize the middle; None if there is none.
-
-    A summary of an earlier compaction is folded in, with what is new since then.
+    Attributes:
+        call: makes the summary; None: the offline digest is taken.
     """
-    cut = context.cuts(context.capacity.tail)
-    if cut <= context.head:
-        cut = context.cuts(0)
-    if cut <= context.head:
-        return None
-    former = context.former
-    middle = context.archived[context.head : cut]
-    budget = max(256, int(_SHARE * max(goal, context.capacity.goal)))
-    previous = former.summary if former is not None else ""
-    turn = 1 + sum(message.role == "user" for message in context.messages[: context.head])
-    if context.options.summarize is not None:
+
+    name: ClassVar[str] = "summarize"
+    call: Callable[[SummaryRequest], str] | None = None
+
+    def apply(self, candidate: Candidate, goal: int) -> Step:
+        """The candidate with a summary in place of its middle."""
+        context = candidate.context
+        if not context.reader.vision:
+            candidate = without_images(candidate)
+        candidate = fitted(candidate, _verbatim_room(context), None)
+        if candidate.cut <= context.head:
+            done = within_limits(candidate)
+            if done.parts or done.messages != context.messages:
+                return Step(done, f"{len(done.parts)} large parts clipped")
+            return Step(None, "there is nothing between head and tail")
+        middle = context.archived[context.head : candidate.cut]
+        archive = Archive(context.head, middle, context.format, focus=context.options.focus, summary=_NOTHING)
+        archive = replace(archive, statements=statements_for(context, archive), ledger=ledger_text(context))
+        bare = replace(candidate, archive=archive)
+        room = context.budget.safe - bare.tokens
+        budget = min(max(_LEAST, int(_SHARE * max(goal, context.budget.goal))), max(room, 0))
+        if room < _LEAST // 4:  # not even the user's words have room beside what must stay
+            return Step(
+                within_limits(replace(bare, archive=replace(archive, statements=(), ledger=""))),
+                "all but head and tail left view",
+            )
+        text, note = self._summary(context, archive, int(budget / context.estimator.scale))
+        archive = replace(archive, summary=text or _NOTHING)
+        done = replace(candidate, archive=archive)
+        sheet = facts_of(context, archive, context.messages[candidate.cut :])
+        if sheet.text:
+            more = replace(
+                done,
+                archive=replace(archive, facts=sheet.text),
+                facts=sheet.count,
+                facts_left_out=sheet.left_out,
+            )
+            done = more if more.tokens <= context.budget.safe else done
+        if excess(context, done.undrawn):
+            done = within_limits(done)
+        return Step(done, note)
+
+    def _summary(self, context: Context, archive: Archive, budget: int) -> tuple[str, str]:
+        """The summary in at most `budget` tokens, and what it is."""
+        former = context.former
+        turn = context.turn_at(archive.head)
+        if self.call is None:
+            beside = frozenset(item.text for item in archive.statements)
+            text = digest(
+                archive.messages, budget=budget, reader=context.reader, first_turn=turn, beside=beside
+            )
+            return text, "an offline digest"
+        previous = former.summary if former is not None else ""
         known = len(former.messages) if former is not None and previous else 0
-        new = middle[known:]
         made = summarize(
-            new,
-            context.options.summarize,
+            archive.messages[known:],
+            self.call,
             previous=previous,
             focus=context.options.focus,
             keep_fields=context.options.keep_fields,
-            window=context.capacity.window,
+            window=context.budget.window,
             output_tokens=budget,
             reader=context.reader,
-            first_turn=turn + sum(message.role == "user" for message in middle[:known]),
+            first_turn=context.turn_at(archive.head + known),
         )
-        text, note = made.text, f"a summary, made in {made.requests} requests"
-    else:
-        text = digest(middle, budget=budget, reader=context.reader, first_turn=turn)
-        note = "an offline digest"
-    archive = Archive(context.head, middle, context.format, summary=text)
-    pins = frozenset(pin - context.head for pin in context.options.pins)
-    said = [
-        item
-        for item in statements_of(middle, archive.source.spans, first_turn=turn, pins=pins)
-        if len(item.text) <= SHORT or "pinned" in item.label
-    ]
-    message = summary_message(text, said if context.options.summarize is not None else [])
-    messages = (*context.messages[: context.head], message, *context.messages[cut:])
-    messages = elide_rung.drop_excess(messages, context.head, images_over(context, messages)).messages
-    return Summarized(messages, archive, context.cost(messages), note)
+        return made.text, f"a summary, made in {made.requests} requests"
+
+
+def _verbatim_room(context: Context) -> int:
+    """Tokens that head and tail may take, so that a short summary has room."""
+    frame = context.cost(archive_messages(Archive(0, context.messages[:1], "", summary=_NOTHING)))
+    reserve = frame - context.estimator.overhead + _LEAST
+    return max(context.budget.safe - reserve, context.budget.safe // 2)

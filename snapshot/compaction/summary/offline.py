@@ -48,7 +48,14 @@ _LEAST = 24  # tokens that a clipped statement is worth
 _NO_ROOM = "(too long for the room there is)"
 
 
-def digest(messages: Sequence[Message], *, budget: int, reader: ModelProfile, first_turn: int = 1) -> str:
+def digest(
+    messages: Sequence[Message],
+    *,
+    budget: int,
+    reader: ModelProfile,
+    first_turn: int = 1,
+    beside: frozenset[str] = frozenset(),
+) -> str:
     """The digest of `messages`, in at most `budget` tokens.
 
     Args:
@@ -56,8 +63,9 @@ def digest(messages: Sequence[Message], *, budget: int, reader: ModelProfile, fi
         budget: estimated tokens that it may take; "" is given where not even its frame has room.
         reader: whose tokens they are.
         first_turn: number of the turn that the first user message here begins.
+        beside: statements that stand beside it word for word, and need not be told again.
     """
-    items = outline(messages, first_turn)
+    items = tuple(item for item in outline(messages, first_turn) if item.text not in beside)
     short: list[Item] = []
     bulky: list[Item] = []
     for item in reversed(items):

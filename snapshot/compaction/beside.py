@@ -1,0 +1,80 @@
+"""What stands as text beside pages or a summary: the user's words, exact strings, the live state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from snapshot.compaction.archive import Archive
+from snapshot.compaction.context import Context
+from snapshot.compaction.statements import Statement, chosen, statements_of
+from snapshot.compaction.summary.kept_fields import resources_of
+from snapshot.facts.factsheet import factsheet
+from snapshot.messages import Message, Text, ToolCall, ToolResult
+
+__all__ = ["Beside", "facts_of", "ledger_text", "statements_for", "words_of"]
+
+# Shares of the goal that each may take.
+STATEMENTS, FACTS, LEDGER = 0.15, 0.08, 0.06
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The exact strings beside pages or a summary: the text, how many there are, and those without room."""
+
+    text: str = ""
+    count: int = 0
+    left_out: int = 0
+
+
+def statements_for(context: Context, archive: Archive) -> tuple[Statement, ...]:
+    """The user's words in the middle, as far as there is room; those that stand there already first of
+    all."""
+    pins = frozenset(pin - archive.head for pin in context.options.pins)
+    found = statements_of(
+        archive.messages, archive.source.spans, first_turn=context.turn_at(archive.head), pins=pins
+    )
+    former = context.former
+    shown = frozenset(item.offset for item in former.statements) if former is not None else frozenset[int]()
+    costs = [context.estimator.text(item.printed()) for item in found]
+    return chosen(found, costs, int(STATEMENTS * context.budget.goal), shown)
+
+
+def facts_of(context: Context, archive: Archive, tail: Sequence[Message]) -> Beside:
+    """The factsheet of what the archive's pages or its summary stand for."""
+    sheet = factsheet(
+        archive.source,
+        archive.pages,
+        tail="\n".join(words_of(tail)),
+        budget=int(FACTS * context.budget.goal / context.estimator.scale),
+        reader=context.reader,
+        keep=[value for _, value in resources_of(archive.messages, context.options.keep_fields)],
+    )
+    return Beside(sheet.text, len(sheet.facts), sheet.left_out)
+
+
+def ledger_text(context: Context) -> str:
+    """The live state at the end of the conversation, with credentials redacted."""
+    from snapshot.ledger import ledger_of, tool_table
+
+    tools = tool_table(context.options.ledger_tools)
+    ledger = ledger_of(context.archived, harness=context.format, tools=tools)
+    budget = int(LEDGER * context.budget.goal)
+    return ledger.text(budget, context.estimator.text)
+
+
+def words_of(messages: Sequence[Message]) -> list[str]:
+    """All text of messages, for what a tail mentions."""
+    found: list[str] = []
+    for message in messages:
+        for part in message.parts:
+            inner = part.content if isinstance(part, ToolResult) else (part,)
+            found += [item.text for item in inner if isinstance(item, Text)]
+            if isinstance(part, ToolCall):
+                found.append(part.arguments)
+    return found
+
+
+def with_statements(context: Context, archive: Archive) -> Archive:
+    """The archive with the user's words beside it."""
+    return replace(archive, statements=statements_for(context, archive))

@@ -1,0 +1,123 @@
+"""A request in the making: what the ladder has made of a conversation so far, and what it would take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, Protocol
+
+from snapshot.compaction.archive import Archive, PagedPart
+from snapshot.compaction.context import Context
+from snapshot.compaction.limits import over_limits
+from snapshot.compaction.pagination import Pagination, Stretch
+from snapshot.messages import Message
+
+__all__ = ["Candidate", "Rung", "Step"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A request in the making; nothing is drawn yet.
+
+    Attributes:
+        context: the conversation.
+        messages: what would be sent of the conversation, before anything stands for its middle: all of it,
+            with parts replaced by lines.
+        cut: number of the message that the tail starts at.
+        archive: what stands for messages `context.head` to `cut`, with the pages of single parts; None:
+            nothing yet.
+        pagination: the archive's pages, measured.
+        parts: parts of head and tail that stand on pages of their own, or are clipped.
+        part_paginations: the pages of each of these, measured.
+        break_even: requests after which the pages pay, counting the cache; None if not asked.
+        notes: what a person should know of it: a tail that was shortened, what left view.
+        facts, facts_left_out: exact strings listed as text, and those without room.
+    """
+
+    context: Context
+    messages: tuple[Message, ...]
+    cut: int
+    archive: Archive | None = None
+    pagination: Pagination | None = None
+    parts: tuple[PagedPart, ...] = ()
+    part_paginations: tuple[Pagination, ...] = ()
+    break_even: int | None = None
+    notes: tuple[str, ...] = ()
+    facts: int = 0
+    facts_left_out: int = 0
+
+    @property
+    def replaced(self) -> bool:
+        """Whether pages or a summary stand for the middle."""
+        return self.archive is not None and not self.archive.light
+
+    @property
+    def head(self) -> tuple[Message, ...]:
+        """The messages that lead."""
+        return self.messages[: self.context.head]
+
+    @property
+    def tail(self) -> tuple[Message, ...]:
+        """The messages that follow word for word."""
+        return self.messages[self.cut :]
+
+    @cached_property
+    def undrawn(self) -> tuple[Message, ...]:
+        """The request with marks in place of the pages."""
+        from snapshot.compaction.assemble import archive_messages
+
+        if self.archive is None or self.archive.light:
+            return self.messages
+        frame = archive_messages(self.archive, per_message=self.context.limits.get("images_per_message"))
+        return (*self.head, *frame, *self.tail)
+
+    @cached_property
+    def tokens(self) -> int:
+        """Estimated tokens of the request: pages at their price, not at that of the marks for them."""
+        marks = sum(len(stretch.pages) for stretch in self.stretches)
+        pages = sum(page.tokens for stretch in self.stretches for page in stretch.pages)
+        return self.context.cost(self.undrawn) - marks * self.context.mark_tokens + pages
+
+    @property
+    def stretches(self) -> tuple[Stretch, ...]:
+        """All pages that are to be drawn: those of the middle, then those of single parts."""
+        middle = self.pagination.stretches if self.pagination is not None else ()
+        return (*middle, *(stretch for part in self.part_paginations for stretch in part.stretches))
+
+    def fits(self, goal: int) -> bool:
+        """Whether it is within the goal and the provider's limits."""
+        return self.tokens <= goal and not self.over_limits
+
+    @cached_property
+    def over_limits(self) -> bool:
+        """Whether the provider would refuse it for its images, its documents or its bytes."""
+        return over_limits(self)
+
+    @property
+    def sendable(self) -> bool:
+        """Whether it is safe, and within the provider's limits."""
+        return self.fits(self.context.budget.safe)
+
+    def lightened(self, messages: Sequence[Message]) -> Candidate:
+        """The candidate with lines in place of some parts of messages."""
+        return replace(self, messages=tuple(messages))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a rung did: a better candidate, or None, and what it did or why it did nothing."""
+
+    candidate: Candidate | None
+    note: str
+
+
+class Rung(Protocol):
+    """A step of the ladder."""
+
+    name: ClassVar[str]
+
+    def apply(self, candidate: Candidate, goal: int) -> Step:
+        """A candidate that takes less. It is called only while the one at hand is over the goal or the
+        limits."""
+        ...

@@ -1,0 +1,159 @@
+"""Finding an archive's place in a conversation, and putting back what it stands for.
+
+The place is where the conversation says, part for part, what the archive would say there: no other text can
+pass for it. A conversation that still has the archived messages is whole and needs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from snapshot.compaction.archive import Archive
+from snapshot.compaction.assemble import CLOSING, CONTINUED, OPENING, archive_messages
+from snapshot.errors import ArchiveError
+from snapshot.messages import Image, Message, Part, Text, ToolResult, Transcript
+
+__all__ = ["is_frame", "restored"]
+
+_OTHER = "the archive is of another conversation: {}; give the archive that belongs to it, or none"
+
+
+def is_frame(message: Message) -> bool:
+    """Whether a message carries an archive, by its form: a text that opens it, behind which images stand."""
+    if message.role != "user":
+        return False
+    opened = False
+    for part in message.parts:
+        if isinstance(part, Text) and part.text.startswith(OPENING + "\n"):
+            opened = True
+        elif opened and isinstance(part, Image | Text):
+            return True
+    return False
+
+
+def restored(archive: Archive, transcript: Transcript) -> Transcript:
+    """See `Archive.restore`."""
+    messages = transcript.messages
+    if not archive.light:
+        if _is_whole(archive, messages):
+            return transcript
+        place = _place(archive, messages)
+        if place is None:
+            if len(messages) <= archive.head or not any(map(is_frame, messages)):
+                raise ArchiveError(_OTHER.format("neither its messages nor its pages are there"))
+            raise ArchiveError(
+                "the archive in the conversation has no clear start and end; give the full history"
+            )
+        messages = _put_back(messages, place, archive.messages)
+    changed = _with_originals(archive, messages)
+    return transcript if changed == transcript.messages else replace(transcript, messages=changed)
+
+
+def _is_whole(archive: Archive, messages: Sequence[Message]) -> bool:
+    """Whether the archived messages are there: equal, or of the same kinds where credentials were
+    redacted."""
+    there = messages[archive.head : archive.boundary]
+    if len(there) < len(archive.messages):
+        return False
+    return all(
+        one == other
+        or (one.role == other.role and list(map(type, one.parts)) == list(map(type, other.parts)))
+        for one, other in zip(there, archive.messages, strict=True)
+    ) and not (archive.messages and is_frame(there[0]) and _place(archive, messages) is not None)
+
+
+# Where parts of messages stand: number of the message and of the part.
+_Place = tuple[tuple[int, int], tuple[int, int]]
+
+
+def _place(archive: Archive, messages: Sequence[Message]) -> _Place | None:
+    """First and last part of the archive's messages in the conversation."""
+    if archive.former_schema:
+        return _marked_place(messages)
+    wanted = [part for message in archive_messages(archive) for part in message.parts]
+    first = wanted[0]
+    for at, message in enumerate(messages):
+        if message.role != "user":
+            continue
+        for number, part in enumerate(message.parts):
+            if part == first and (end := _follow(messages, (at, number), wanted)) is not None:
+                return (at, number), end
+    return None
+
+
+def _follow(
+    messages: Sequence[Message], start: tuple[int, int], wanted: Sequence[Part]
+) -> tuple[int, int] | None:
+    """Where the last of the wanted parts stands, if they all follow each other from `start` on."""
+    found: Iterator[tuple[tuple[int, int], Part]] = (
+        ((at, number), part)
+        for at in range(start[0], len(messages))
+        for number, part in enumerate(messages[at].parts)
+        if (at, number) >= start and not _is_filler(messages[at])
+    )
+    end = None
+    for right in wanted:
+        end, part = next(found, (None, None))
+        same = isinstance(part, Image) if isinstance(right, Image) else part == right
+        if not same:
+            return None
+    return end
+
+
+def _is_filler(message: Message) -> bool:
+    return message.role == "assistant" and message.parts == (Text(CONTINUED),)
+
+
+def _marked_place(messages: Sequence[Message]) -> _Place | None:
+    """Of an archive of the former version only the first lines of its texts are known."""
+    found = [
+        (at, number)
+        for at, message in enumerate(messages)
+        if message.role == "user"
+        for number, part in enumerate(message.parts)
+        if isinstance(part, Text) and part.text.startswith((OPENING + "\n", CLOSING + "\n"))
+    ]
+    return (found[0], found[1]) if len(found) == 2 else None
+
+
+def _put_back(messages: Sequence[Message], place: _Place, middle: Sequence[Message]) -> tuple[Message, ...]:
+    (at, part), (end, last) = place
+    before = _cut(messages[at], messages[at].parts[:part])
+    after = _cut(messages[end], messages[end].parts[last + 1 :])
+    return (*messages[:at], *before, *middle, *after, *messages[end + 1 :])
+
+
+def _cut(message: Message, parts: Sequence[Part]) -> tuple[Message, ...]:
+    return (replace(message, parts=tuple(parts), raw=()),) if parts else ()
+
+
+def _with_originals(archive: Archive, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The messages with those that had parts replaced as they were.
+
+    One that is neither as it was sent nor of the same role belongs to another conversation.
+    """
+    out = list(messages)
+    for item in archive.changed:
+        if item.number >= len(out) or out[item.number].role != item.original.role:
+            raise ArchiveError(_OTHER.format(f"its message {item.number + 1} is not there"))
+        if item.sent is None or _is_sent(out[item.number], item.sent):
+            out[item.number] = item.original
+    return tuple(out)
+
+
+def _is_sent(message: Message, sent: Message) -> bool:
+    """Whether a message is what was sent in place of another one, whatever its pages are."""
+    return _without_pages(message.parts) == _without_pages(sent.parts)
+
+
+def _without_pages(parts: Sequence[Part]) -> list[object]:
+    """The parts, with a mark for each image."""
+    return [
+        (part.call_id, part.is_error, _without_pages(part.content))
+        if isinstance(part, ToolResult)
+        else Image
+        if isinstance(part, Image)
+        else part
+        for part in parts
+    ]

@@ -1,0 +1,102 @@
+"""Statements: words of the conversation that stay word for word, as text between the pages.
+
+What users said, but for pasted bulk, what system messages said, and pinned messages. They have a budget: the
+newest come first, so what withdraws an order outlives the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from snapshot.compaction.summary.clip import one_line
+from snapshot.messages import Message, Text
+
+__all__ = ["Statement", "chosen", "statements_of"]
+
+# A statement of more characters is taken for pasted matter.
+_BULK = 4000
+# What statements come down to when they exceed their budget, so that they don't change at every compaction.
+_ROOMY = 0.7
+_LONGEST_TIME = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Words that stay word for word beside the pages.
+
+    Attributes:
+        offset: where they stand in the source text.
+        label: who said it, and when; one line.
+        text: the words.
+        pinned: whether the caller wants them kept whatever there is room for.
+    """
+
+    offset: int
+    label: str
+    text: str
+    pinned: bool = False
+
+    def printed(self) -> str:
+        """The statement as the model reads it. Its length is told, so that no words can pass for a second
+        one."""
+        return f"[{self.label}, word for word, {len(self.text):,} characters]\n{self.text}"
+
+
+def statements_of(
+    messages: Sequence[Message], spans: Sequence[tuple[int, int]], *, first_turn: int, pins: frozenset[int]
+) -> tuple[Statement, ...]:
+    """What users and system messages said in `messages`, but for pasted bulk, and pinned messages whole.
+
+    Args:
+        messages: the middle.
+        spans: half-open span of source text of each.
+        first_turn: number of the first turn in it.
+        pins: numbers (from 0) of pinned messages in it.
+    """
+    found: list[Statement] = []
+    turn = first_turn - 1
+    for number, (message, (start, _)) in enumerate(zip(messages, spans, strict=True)):
+        text = "\n".join(part.text for part in message.parts if isinstance(part, Text))
+        turn += message.starts_turn
+        time = f", {one_line(message.time, _LONGEST_TIME)}" if message.time.strip() else ""
+        if number in pins and text.strip():
+            found.append(Statement(start, f"{message.role}, pinned{time}", text, pinned=True))
+        elif not text.strip() or len(text) > _BULK:
+            continue
+        elif message.starts_turn:
+            found.append(Statement(start, f"user, turn {turn}{time}", text))
+        elif message.role == "system":
+            found.append(Statement(start, f"system message{time}", text))
+    return tuple(found)
+
+
+def chosen(
+    statements: Sequence[Statement], costs: Sequence[int], budget: int, shown: frozenset[int] = frozenset()
+) -> tuple[Statement, ...]:
+    """The statements that there is room for, in their order: pinned ones, then the newest.
+
+    Args:
+        statements: all, in their order.
+        costs: tokens of each.
+        budget: tokens that all may take.
+        shown: offsets of those that the request has already: as long as all of these and all new ones fit,
+            nothing that stands before the newest page changes.
+    """
+    pinned = sum(cost for item, cost in zip(statements, costs, strict=True) if item.pinned)
+    total = sum(
+        cost
+        for item, cost in zip(statements, costs, strict=True)
+        if not shown or item.offset in shown or item.offset > max(shown)
+    )
+    if shown and total <= budget:
+        return tuple(item for item in statements if item.offset in shown or item.offset > max(shown))
+    room = (budget if sum(costs) <= budget else int(budget * _ROOMY)) - pinned
+    kept: set[int] = set()
+    for number in range(len(statements) - 1, -1, -1):
+        if statements[number].pinned:
+            kept.add(number)
+        elif costs[number] <= room:
+            kept.add(number)
+            room -= costs[number]
+    return tuple(item for number, item in enumerate(statements) if number in kept)

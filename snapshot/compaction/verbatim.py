@@ -1,0 +1,296 @@
+"""What stays word for word: head and tail, made to leave room for what stands for the middle.
+
+The tail is a promise, so it is shortened only where the request would not be safe, group by group. Where the
+last group or the head alone is too large, its largest parts become pages in the place where they stand, their
+first and last lines and their exact strings beside them as text; for a reader without vision they are
+clipped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from snapshot.compaction.archive import PagedPart
+from snapshot.compaction.candidate import Candidate
+from snapshot.compaction.context import Context, is_place, place
+from snapshot.compaction.pagination import Pagination, paginate
+from snapshot.compaction.replaced import LARGE_TEXT, result_text, with_parts
+from snapshot.compaction.summary.clip import boundary, clip
+from snapshot.facts.factsheet import factsheet
+from snapshot.messages import File, Image, Message, Part, Text, ToolCall, ToolResult
+from snapshot.pages.layout import Layout
+
+__all__ = ["fitted"]
+
+# Characters of first and last lines that stay as text, and parts too small to be replaced.
+_EDGE = 600
+_SMALLEST = 4 * _EDGE
+_FACTS = 400  # tokens of exact strings beside a part on pages
+_LONGEST_ARGUMENT = 400
+_END = "[end of the large text]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Large:
+    """A part that may be replaced: where it stands, its text, and its tokens."""
+
+    message: int
+    part: int
+    text: str
+    tokens: int
+
+
+def fitted(candidate: Candidate, room: int, layout: Layout | None) -> Candidate:
+    """The candidate with head and tail in at most `room` tokens, if there is a way.
+
+    Args:
+        candidate: a request whose middle is not replaced yet.
+        room: tokens for head and tail, and for what is sent beside the messages.
+        layout: the reader's layout; None for a reader that gets no pages.
+    """
+    context = candidate.context
+    cut, notes = candidate.cut, list(candidate.notes)
+    wanted = context.after[cut]
+    while _rest_tokens(candidate, cut) > room and context.later_cut(cut) != cut:
+        cut = context.later_cut(cut)
+    if cut != candidate.cut:
+        notes.append(f"the tail has {context.after[cut]:,} tokens, not {wanted:,}: more would not be safe")
+    candidate = replace(candidate, cut=cut, notes=tuple(notes))
+    excess = _rest_tokens(candidate, cut) - room
+    if excess <= 0:
+        return candidate
+    return _with_large_parts(candidate, excess, layout)
+
+
+def _rest_tokens(candidate: Candidate, cut: int) -> int:
+    """Tokens of head, tail, and what is sent beside the messages."""
+    context = candidate.context
+    if candidate.messages is context.messages:
+        return context.estimator.overhead + sum(context.costs[: context.head]) + context.after[cut]
+    return context.cost((*candidate.messages[: context.head], *candidate.messages[cut:]))
+
+
+def _large_parts(candidate: Candidate) -> list[_Large]:
+    """Parts of head and tail that are worth replacing, the largest first."""
+    context = candidate.context
+    found: list[_Large] = []
+    for at in (*range(context.head), *range(candidate.cut, len(candidate.messages))):
+        for number, part in enumerate(candidate.messages[at].parts):
+            text = _text_of(part)
+            if len(text) > _SMALLEST:
+                found.append(_Large(at, number, text, context.estimator.text(text)))
+    return sorted(found, key=lambda large: -large.tokens)
+
+
+def _text_of(part: Part) -> str:
+    match part:
+        case Text(text):
+            return "" if text.startswith(LARGE_TEXT) else text
+        case ToolResult():
+            return result_text(part)
+        case ToolCall(arguments=arguments):
+            return arguments
+        case File(text=text):
+            return text
+        case _:
+            return ""
+
+
+def _with_large_parts(candidate: Candidate, excess: int, layout: Layout | None) -> Candidate:
+    """The candidate with its largest parts replaced until `excess` tokens are saved."""
+    context = candidate.context
+    parts: list[PagedPart] = []
+    paginations: list[Pagination] = []
+    notes = list(candidate.notes)
+    chosen: list[_Large] = []
+    for large in _large_parts(candidate):
+        if _saved(chosen, context, layout) >= excess:
+            break
+        chosen.append(large)
+    if not chosen:
+        return candidate
+    total = sum(large.tokens for large in chosen)
+    # What all of them may take together; each has a share by its size.
+    budget = max(0, total - excess)
+    messages = list(candidate.messages)
+    chosen.sort(key=lambda large: (large.message, large.part))
+    for number in range(
+        len(chosen) - 1, -1, -1
+    ):  # from the end, so that the places before stay what they are
+        large = chosen[number]
+        share = budget * large.tokens // total
+        stand_in = _stand_in(context, large, share, layout, place(len(candidate.parts) + number))
+        messages = _put(messages, large, stand_in.shown)
+        parts.append(stand_in.part)
+        paginations.append(stand_in.pagination)
+        notes.append(f"{messages[large.message].role} message {large.message + 1}: {stand_in.note}")
+    return replace(
+        candidate,
+        messages=tuple(messages),
+        parts=(*candidate.parts, *reversed(parts)),
+        part_paginations=(*candidate.part_paginations, *reversed(paginations)),
+        notes=tuple(notes),
+    )
+
+
+def _saved(chosen: Sequence[_Large], context: Context, layout: Layout | None) -> int:
+    """What is saved where the chosen parts are replaced; pages by what full ones hold."""
+    total = sum(large.tokens for large in chosen)
+    shown = len(chosen) * _beside_tokens(context)
+    if layout is not None:
+        shown += sum(-(-len(large.text) // layout.capacity) for large in chosen) * layout.tokens
+    return total - shown
+
+
+def _beside_tokens(context: Context) -> int:
+    """What stands as text beside the pages of a part."""
+    return context.estimator.text("x" * 2 * _EDGE) + 2 * _FACTS
+
+
+@dataclass(frozen=True, slots=True)
+class _StandIn:
+    """What stands for a large part: the content that is shown, the part as it is archived, its pages, a
+    note."""
+
+    shown: list[Text | Image]
+    part: PagedPart
+    pagination: Pagination
+    note: str
+
+
+def _stand_in(context: Context, large: _Large, budget: int, layout: Layout | None, mark: Image) -> _StandIn:
+    """The stand-in of a large part in about `budget` tokens."""
+    # A secret on a page is as bad as one in the archive: the text of pages is the redacted one.
+    text = _archived_text(context, large)
+    part = PagedPart(large.message, large.part, text)
+    room = 0 if layout is None else _images_left(context)
+    if layout is not None and room > 0:
+        most = max(0, budget - _beside_tokens(context))
+        pagination = paginate(part.source, layout, most_pages=room, most_tokens=most)
+        if pagination.pages:
+            part = replace(part, pages=pagination.spans, tiers=pagination.tiers)
+            left = f", {pagination.left_out:,} left out" if pagination.left_out else ""
+            note = f"{len(text):,} characters stand on {len(part.pages)} pages in their place{left}"
+            return _StandIn(_paged(context, part, pagination, mark), part, pagination, note)
+    words = clip(text, max(48, int(budget / context.estimator.scale)), context.reader)
+    words = words or text[: boundary(text, _EDGE // 4)]
+    lead = f"{LARGE_TEXT}{len(text)} characters, of which the first and the last follow; kept in the archive]"
+    note = f"of {len(text):,} characters the first and the last are shown"
+    return _StandIn([Text(f"{lead}\n{words}")], part, Pagination(()), note)
+
+
+def _images_left(context: Context) -> int:
+    from snapshot.compaction.limits import usable
+
+    most = context.limits.get("images_per_request")
+    per_message = context.limits.get("images_per_message", 1 << 30)
+    return min(1 << 30 if most is None else usable(most) // 2, per_message)
+
+
+def _archived_text(context: Context, large: _Large) -> str:
+    parts = context.archived[large.message].parts
+    return _text_of(parts[large.part]) if large.part < len(parts) else large.text
+
+
+def _paged(context: Context, part: PagedPart, pagination: Pagination, mark: Image) -> list[Text | Image]:
+    """First lines, pages, exact strings and last lines of a part."""
+    text = part.text
+    start, stop = _edges(text)
+    lead = (
+        f"{LARGE_TEXT}{len(text)} characters. Its beginning and its end follow as text, all of it as "
+        f"{len(part.pages)} page images between them; the archive has it word for word]\n{text[:start]}"
+    )
+    if pagination.left_out:
+        lead += f"\n[left out here: {pagination.left_out} characters before the first page]"
+    sheet = factsheet(
+        part.source,
+        (),
+        tail=text[:start] + text[stop:],
+        budget=int(_FACTS / context.estimator.scale),
+        reader=context.reader,
+    )
+    facts = f"{sheet.text}\n" if sheet.text else ""
+    return [Text(lead), *([mark] * len(part.pages)), Text(f"{facts}{_END} It ends:\n{text[stop:]}")]
+
+
+def _edges(text: str) -> tuple[int, int]:
+    """Where the first lines that stay end, and where the last ones begin."""
+    start = text.rfind("\n", 0, _EDGE)
+    start = start if start > _EDGE // 3 else boundary(text, _EDGE)
+    stop = text.find("\n", len(text) - _EDGE) + 1
+    stop = stop if 0 < stop < len(text) - _EDGE // 3 else boundary(text, len(text) - _EDGE)
+    return start, stop
+
+
+def _put(messages: list[Message], large: _Large, shown: list[Text | Image]) -> list[Message]:
+    """The messages with `shown` in place of a part; what a call cannot hold goes into its result."""
+    out = list(messages)
+    message = out[large.message]
+    part = message.parts[large.part]
+    before, after = message.parts[: large.part], message.parts[large.part + 1 :]
+    match part:
+        case Text() | File():
+            if message.role in ("user", "tool") or not any(map(is_place, shown)):
+                out[large.message] = with_parts(message, (*before, *shown, *after))
+            else:
+                _into_next_user_message(out, large, shown)
+        case ToolResult(content=content):
+            kept = tuple(item for item in content if not isinstance(item, Text))
+            out[large.message] = with_parts(
+                message, (*before, replace(part, content=(*shown, *kept)), *after)
+            )
+        case ToolCall():
+            line = f"{LARGE_TEXT}{len(large.text)} characters of arguments; shown with the result]"
+            call = replace(part, arguments=_short_arguments(part.arguments, line))
+            out[large.message] = with_parts(message, (*before, call, *after))
+            _into_result(out, large.message, part.id, shown)
+        case _:
+            pass
+    return out
+
+
+def _into_next_user_message(out: list[Message], large: _Large, shown: list[Text | Image]) -> None:
+    """Pages of what the system or the assistant said go into the next message of the user."""
+    message = out[large.message]
+    before, after = message.parts[: large.part], message.parts[large.part + 1 :]
+    line = Text(f"{LARGE_TEXT}{len(large.text)} characters; shown in the next message of the user]")
+    for at in range(large.message + 1, len(out)):
+        if out[at].role == "user":
+            out[large.message] = with_parts(message, (*before, line, *after))
+            out[at] = with_parts(out[at], (*shown, *out[at].parts))
+            return
+    words = [item for item in shown if isinstance(item, Text)]
+    out[large.message] = with_parts(message, (*before, *words, *after))
+
+
+def _into_result(out: list[Message], start: int, call_id: str, shown: list[Text | Image]) -> None:
+    for at in range(start + 1, len(out)):
+        for number, part in enumerate(out[at].parts):
+            if isinstance(part, ToolResult) and part.call_id == call_id:
+                lead = Text("[arguments of this call]")
+                parts = list(out[at].parts)
+                parts[number] = replace(part, content=(lead, *shown, *part.content))
+                out[at] = with_parts(out[at], parts)
+                return
+
+
+def _short_arguments(arguments: str, line: str) -> str:
+    """The arguments as a JSON object, long texts in it replaced by a line."""
+    try:
+        values = json.loads(arguments)
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, dict):
+        return json.dumps({"arguments": line})
+    short = dict(_shortened(values, line))
+    text = json.dumps(short, ensure_ascii=False)
+    return text if len(text) <= _SMALLEST else json.dumps({"arguments": line})
+
+
+def _shortened(values: dict[str, Any], line: str) -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        long = len(value if isinstance(value, str) else json.dumps(value)) > _LONGEST_ARGUMENT
+        yield name, line if long else value
