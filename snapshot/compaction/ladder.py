@@ -83,7 +83,7 @@ def _may_summarize(best: Candidate, rung: SummaryRung, reports: list[RungReport]
         return True
     if needed:
         raise SummarizerRequired(
-            f"{best.tokens:,} tokens where {context.budget.safe:,} are safe, or a body beyond the limits, and "
+            f"{best.tokens:,} tokens where {context.budget.safe:,} are safe, or a body beyond the limits; "
             "no rung before the last frees more: pass `summarize`, or accept the offline digest (`digest`)"
         )
     reports.append(RungReport(rung.name, 0, "no summarizer was given, and no digest asked for"))

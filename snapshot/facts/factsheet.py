@@ -1,9 +1,9 @@
-"""The factsheet: exact strings that a vision model misreads, as text beside the pages.
+"""The factsheet: exact strings that are likely to be needed and that a vision model misreads, as text.
 
-`find` knows them by their form. The sheet takes what its budget has room for, what matters first: strings
-that have a look-alike in the same text, strings that the tail mentions, then by how badly models misread
-the kind (`facts/providers.md`, section 4: of hexadecimal digits most readers get none right at small cells,
-and what they give instead is plausible).
+`find` and `names_in` know them by their form. The sheet takes what its budget has room for, what matters
+first: how likely a string is needed next (`use`), weighed by how badly models misread its kind (of
+hexadecimal digits most readers get none right at small cells, and what they give instead is plausible), for
+the tokens it takes. What the tail has as text is not said again.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from snapshot.facts.patterns import Fact, find, look
+from snapshot.facts.use import Uses, as_facts, names_in
 from snapshot.models.tokens import text_tokens
 from snapshot.source.marks import ELIDED
 from snapshot.source.source import Source, strict_text
@@ -25,14 +26,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Fact", "Factsheet", "factsheet", "find", "ranked_facts"]
 
-# How badly a kind is misread, the worst first. Random characters give no context to correct by, numbers a
-# little, paths and hosts consist of words. Names are words altogether: they are listed only where the tail
-# goes on with them.
+# How badly a kind is misread: random characters give no context to correct by, numbers a little, paths and
+# hosts consist of words, names are words altogether.
 _RISK = {
-    "named": -1,
-    "hash": 0, "uuid": 0, "identifier": 1, "ip": 2, "url": 2, "path": 3, "mail": 3, "version": 4,
-    "number": 5, "host": 5, "time": 6, "name": 7,
+    "named": 9.0,
+    "hash": 2.0, "uuid": 2.0, "identifier": 1.8, "ip": 1.6, "url": 1.4, "path": 1.5, "mail": 1.4, "version": 1.0,
+    "number": 0.5, "host": 1.0, "time": 0.3, "name": 1.0,
 }  # fmt: skip
+# What a string is worth more that has a look-alike in the same text.
+_TWIN = 2.0
+# Tokens of separator and page that each string takes beside its own.
+_AROUND = 2.0
 _HEAD = "Exact strings, spelled as they are (pN: on page N). Where a page looks different, trust this list."
 _HEAD_UNPAGED = "Exact strings, spelled as they are."
 _NO_PAGE = "no page"
@@ -87,6 +91,8 @@ def factsheet(
     share = max(1, budget // _SHARE)
     ranked.sort(key=lambda fact: fact.kind != "named" and _dear(fact.text, share, reader))
     most = min(len(ranked), int(budget * reader.chars_per_token) + 1) if budget > 0 else 0
+    ranked = _without_parts(ranked[:most]) + ranked[most:]
+    most = min(most, len(ranked))
     labels = [_label(fact, pages) for fact in ranked[:most]]
     head = _HEAD if pages else _HEAD_UNPAGED
     # The text grows with every fact, so the number that fits is found by halving.
@@ -101,28 +107,49 @@ def factsheet(
     return Factsheet(text, tuple(ranked[:low]), len(ranked) - low, text_tokens(text, reader) if text else 0)
 
 
-def ranked_facts(source: Source, tail: str = "", *, exclude: frozenset[str] = frozenset()) -> list[Fact]:
-    """The facts of the source that deserve a place beside its pages, the most important first."""
-    mentioned = {fact.text for fact in find(tail)}
+def ranked_facts(
+    source: Source, tail: str = "", *, exclude: frozenset[str] = frozenset(), names: bool = True
+) -> list[Fact]:
+    """The facts of the source that deserve a place beside its pages, the most important first.
+
+    Args:
+        source: the text on the pages.
+        tail: text that stands beside them: what is in it is left out.
+        exclude: strings that are listed already.
+        names: whether names count that consist of words.
+    """
+    text = source.text
+    found = [fact for fact in find(text) if names or fact.kind != "name"]
+    if names:
+        found += as_facts(names_in(text), found)
+    there = {fact.text for fact in find(tail)} | {name for name, _ in names_in(tail)}
     facts = [
         fact
-        for fact in _without_elisions(find(source.text), source)
-        if fact.text not in exclude and (fact.kind != "name" or fact.text in mentioned)
+        for fact in _without_elisions(found, source)
+        if fact.text not in exclude and fact.text not in there
     ]
-    twins = Counter(look(fact.text) for fact in facts)
+    uses = Uses(source)
+    twins = Counter(look(fact.text) for fact in facts if fact.kind != "name")
 
-    def rank(fact: Fact) -> tuple[bool, bool, bool, int, int, int, str]:
-        return (
-            fact.kind == "name",
-            fact.text not in mentioned,
-            twins[look(fact.text)] < 2,
-            _RISK[fact.kind],
-            len(fact.offsets),
-            -fact.offsets[-1],
-            fact.text,
-        )
+    def worth(fact: Fact) -> float:
+        score = uses.score(fact) * _RISK[fact.kind]
+        if fact.kind != "name" and twins[look(fact.text)] > 1:
+            score *= _TWIN
+        return score / (len(fact.text) / 3 + _AROUND) ** 0.5
 
-    return sorted(facts, key=rank)
+    return sorted(facts, key=lambda fact: (-worth(fact), -fact.offsets[-1], fact.text))
+
+
+def _without_parts(facts: Sequence[Fact]) -> list[Fact]:
+    """The facts without names that stand in one that comes before them: `self.pool` tells `pool` as well."""
+    kept: list[Fact] = []
+    said = ""
+    for fact in facts:
+        if fact.kind == "name" and fact.text in said:
+            continue
+        kept.append(fact)
+        said += f"\n{fact.text}"
+    return kept
 
 
 def _dear(text: str, share: int, reader: ModelProfile) -> bool:
@@ -152,7 +179,10 @@ def _occurrences(text: str, wanted: str) -> tuple[int, ...]:
 
 
 def _label(fact: Fact, pages: Sequence[tuple[int, int]]) -> str:
-    """The pages that a fact stands on, the last ones if they are many: `p2`, `p1,3-4`, `p7,8,9+`."""
+    """The pages that a fact stands on, the last ones if they are many: `p2`, `p1,3-4`, `p7,8,9+`.
+
+    Of a name, which stands in many places, it is the last page alone.
+    """
     if not pages:
         return ""
     found: dict[int, str] = {}
@@ -164,7 +194,7 @@ def _label(fact: Fact, pages: Sequence[tuple[int, int]]) -> str:
         # A string over the edge of a page begins on one and ends on the next.
         last = max(first, bisect_right(starts, at + len(fact.text) - 1) - 1)
         found.setdefault(first + 1, f"{first + 1}" if first == last else f"{first + 1}-{last + 1}")
-        if len(found) > _PAGES:
+        if len(found) > _PAGES or fact.kind == "name":
             break
     if not found:
         return _NO_PAGE

@@ -239,7 +239,7 @@ def _ocr_check(readings: dict[float, Reading], floor: float) -> Check:
 
 def _risks(source: Source, manifest: dict[str, Any], lost: set[str], beside: str) -> Iterator[Risk]:
     """Exact strings of the source, those that are lost first, then as a factsheet ranks them."""
-    facts = [fact for fact in ranked_facts(source) if fact.kind != "name"]
+    facts = ranked_facts(source, names=False)
     for fact in sorted(facts, key=lambda fact: fact.text not in lost):
         at = fact.offsets[0]
         page = next((e["number"] for e in manifest["pages"] if e["start"] <= at < e["stop"]), 0)
