@@ -12,6 +12,7 @@ SnapshotError
 │   ├── NotSent           a message that waited for a compaction which did not come to its end
 │   ├── SessionBusy       something runs that must not be disturbed: a compaction, a turn, an open call
 │   └── SessionDamaged    what is stored is damaged or newer, so that it is read-only
+├── ToolTableError    a file of tool meanings for the ledger that cannot be read, or has mistakes
 ├── NotOverflow       an error that is no overflow, so there is nothing to recover from
 ├── SummarizerRequired  only a summary would fit, and the caller gave no way to make one
 └── CannotFit         even fully compacted, the request is too large
@@ -24,6 +25,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from snapshot.messages import Message
 
 __all__ = [
@@ -41,6 +44,7 @@ __all__ = [
     "SnapshotError",
     "StaleCompaction",
     "SummarizerRequired",
+    "ToolTableError",
     "TranscriptError",
 ]
 
@@ -125,6 +129,18 @@ class SessionBusy(SessionError):
 
 class SessionDamaged(SessionError):
     """What is stored is damaged, or of a newer version: it can be read, and not be written to."""
+
+
+class ToolTableError(SnapshotError):
+    """A file that says what tools mean cannot be read, or has mistakes.
+
+    Attributes:
+        mistakes: one line for each: the file, where in it, what is wrong and what may be meant.
+    """
+
+    def __init__(self, mistakes: Iterable[str]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__("\n".join(self.mistakes))
 
 
 class NotOverflow(SnapshotError):
