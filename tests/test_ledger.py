@@ -75,7 +75,7 @@ def test_claude_code() -> None:
         "Last test, build and lint runs:",
         "- [26] lint ok: make lint",
         "- [17] lint ok: ruff check . => All checks passed!",
-        "- [15] test failed: python -m pytest tests -q => 1 failed, 12 passed in 0.31s",
+        "- [15] test failed: python -m pytest tests -q => 1 failed, 12 passed in 0.31s (in /srv/app)",
         "Questions to the user without an answer:",
         "- [36] Drop the shim?",
         "Git:",
@@ -519,7 +519,18 @@ def test_equal_ids_are_told_apart_by_order() -> None:
 
 
 @pytest.mark.parametrize(
-    "raw", ["", "{", "[]", "null", '{"file_path": 3}', '{"todos": "x", "command": {"a": 1}}', "[" * 100_000]
+    "raw",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        '{"file_path": 3}',
+        '{"todos": "x", "command": {"a": 1}}',
+        "[" * 100_000,
+        '{"command":' * 900 + "1" + "}" * 900,
+        json.dumps({"command": "(" * 9000 + ")" * 9000}),
+    ],
 )
 def test_broken_arguments_do_no_harm(raw: str) -> None:
     names = ("Read", "Edit", "Bash", "TodoWrite", "TaskUpdate", "Skill", "AskUserQuestion", "apply_patch", "todo", "hub",
@@ -559,6 +570,19 @@ def test_broken_arguments_do_no_harm(raw: str) -> None:
 def test_outcomes(command: str, result: str, error: bool, expected: list[tuple[str, str]]) -> None:
     ledger = Talk().call("Bash", {"command": command}, result, error=error).ledger()
     assert sorted((run.kind, run.outcome) for run in ledger.runs) == sorted(expected)
+
+
+def test_the_same_command_in_other_folders_is_another() -> None:
+    talk = Talk().call(
+        "Bash", {"command": "(cd web && npm test); (cd api && npm test)"}, "Tests: 3 passed\nTests: 1 failed"
+    )
+    talk.call("Bash", {"command": "cd web && npm run build > build.log && cd ../docs && cat a.md"}, "x")
+    talk.call("exec_command", {"cmd": "npm test", "workdir": "/srv"}, "Tests: 2 passed\n")
+    ledger = talk.ledger()
+    assert [(run.where, run.outcome, run.message) for run in ledger.runs if run.kind == "test"] == [
+        ("/srv", "ok", 6), ("web", "ok", 2), ("api", "failed", 2)
+    ]  # fmt: skip
+    assert {file.path for file in ledger.files} == {"web/build.log", "docs/a.md"}
 
 
 def test_a_later_success_resolves_an_error() -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, cast
 
+from snapshot.ledger.calls import Act, Call, Waiting, arguments_of, operations
 from snapshot.ledger.commands import Line, exit_code, outcomes, parsed, unwrapped
 from snapshot.ledger.equipment import Equipment
 from snapshot.ledger.failures import Failures
@@ -55,27 +54,6 @@ def ledger_of(messages: Sequence[Message], *, harness: str = "", tools: ToolTabl
     return builder.ledger()
 
 
-@dataclass(slots=True)
-class _Act:
-    """One thing that a call does: its meaning, and the arguments that say so."""
-
-    means: str
-    arguments: Mapping[str, Any]
-    line: Line | None = None
-    plan: PlanAct | None = None
-
-
-@dataclass(slots=True)
-class _Call:
-    """A call that waits for its result."""
-
-    name: str
-    raw: str
-    tool: Tool
-    number: int
-    acts: list[_Act] = field(default_factory=list[_Act])
-
-
 class LedgerBuilder:
     """A ledger that grows with its conversation.
 
@@ -91,14 +69,14 @@ class LedgerBuilder:
         self._harness = harness
         self._number = 0
         self._rules: dict[str, tuple[Tool, ...]] = {}
-        self._waiting: dict[str, deque[_Call]] = {}
+        self._waiting = Waiting()
         self._plans = Plans(self._table)
         self._files = Files()
         self._git = Git()
         self._running = Running()
-        self._runs: dict[str, CommandRun] = {}
+        self._runs: dict[tuple[str, str], CommandRun] = {}
         self._failures = Failures()
-        self._questions: dict[int, tuple[_Call, tuple[Question, ...]]] = {}
+        self._questions: dict[int, tuple[Call, tuple[Question, ...]]] = {}
         self._closing: Question | None = None
         self._equipment = Equipment()
 
@@ -144,13 +122,16 @@ class LedgerBuilder:
     # --- calls
 
     def _called(self, part: ToolCall) -> None:
-        arguments = _arguments(part.arguments)
+        arguments = arguments_of(part.arguments)
         tool = self._rule(part.name, arguments)
-        call = _Call(part.name, part.arguments, tool, self._number)
-        for means, values in _operations(tool, arguments):
-            act = _Act(means, values)
+        call = Call(part.name, part.arguments, tool, self._number)
+        for means, values in operations(tool, arguments):
+            act = Act(means, values)
             if means == "command":
-                act.line = parsed(command_line(self._value(values, tool, "command")), self._table.commands)
+                where = self._word(values, tool, "where")
+                act.line = parsed(
+                    command_line(self._value(values, tool, "command")), self._table.commands, where
+                )
             elif means in _PLAN_MEANS:
                 act.plan = PlanAct(means, tool, values, self._number)
                 self._plans.call(act.plan)
@@ -158,7 +139,7 @@ class LedgerBuilder:
                 asked = tuple(Question(text, self._number) for text in self._asked(values, tool))
                 self._questions[id(call)] = (call, asked)
             call.acts.append(act)
-        self._waiting.setdefault(part.id, deque()).append(call)
+        self._waiting.add(part.id, call)
 
     def _rule(self, name: str, arguments: Mapping[str, Any]) -> Tool:
         rules = self._rules.get(name)
@@ -198,10 +179,10 @@ class LedgerBuilder:
 
     def _returned(self, result: ToolResult) -> None:
         text = "\n".join(part.text for part in result.content if isinstance(part, Text))
-        call = self._pair(result.call_id)
+        call = self._waiting.take(result.call_id)
         for part in result.content:
             if isinstance(part, Opaque) and part.kind == "tool_reference":
-                name = _arguments(part.json).get("tool_name")
+                name = arguments_of(part.json).get("tool_name")
                 if isinstance(name, str):
                     self._equipment.load("tool", name, self._number)
         if call is None:
@@ -216,21 +197,8 @@ class LedgerBuilder:
             self._effect(call, act, output, code, failed)
         self._settle(call, output, code, failed)
 
-    def _pair(self, call_id: str) -> _Call | None:
-        """The call that a result belongs to: of equal ids the first in the newest message that has one."""
-        waiting = self._waiting.get(call_id)
-        if not waiting:
-            return None
-        newest = waiting[-1].number
-        while waiting[0].number != newest:
-            waiting.popleft()
-        call = waiting.popleft()
-        if not waiting:
-            del self._waiting[call_id]
-        return call
-
     def _effect(  # noqa: PLR0912 -- a branch for each meaning
-        self, call: _Call, act: _Act, text: str, code: int | None, failed: bool
+        self, call: Call, act: Act, text: str, code: int | None, failed: bool
     ) -> None:
         """What a call did, now that its result says whether it did it."""
         if act.plan:
@@ -266,7 +234,7 @@ class LedgerBuilder:
             case _:
                 pass
 
-    def _touched(self, call: _Call, act: _Act, text: str) -> None:
+    def _touched(self, call: Call, act: Act, text: str) -> None:
         number = call.number
         if act.means == "patch":
             body = self._value(act.arguments, call.tool, "patch") if act.arguments else call.raw
@@ -296,7 +264,7 @@ class LedgerBuilder:
 
     # --- commands and what runs on
 
-    def _ran(self, call: _Call, act: _Act, text: str, code: int | None, *, failed: bool) -> None:
+    def _ran(self, call: Call, act: Act, text: str, code: int | None, *, failed: bool) -> None:
         if (line := act.line) is None:
             return
         if not failed and (match := _first(call.tool.starts, self._own(text, _HEAD))):
@@ -326,13 +294,20 @@ class LedgerBuilder:
         for run, verdict in zip(line.runs, outcomes(line, text, code, failed, shown=shown), strict=True):
             if verdict.outcome == "ok":
                 self._failures.resolve((f"$ {run.key}",))
-            before = self._runs.pop(run.key, None)
+            key = (run.key, run.where)
+            before = self._runs.pop(key, None)
             if verdict.outcome == "unknown" and before and before.outcome != "unknown":
                 # What is known of an earlier run is told on, and that there was a later one.
-                self._runs[run.key] = replace(before, again=self._number)
+                self._runs[key] = replace(before, again=self._number)
                 continue
-            self._runs[run.key] = CommandRun(
-                run.kind, run.command, verdict.outcome, self._number, verdict.code, verdict.line
+            self._runs[key] = CommandRun(
+                run.kind,
+                run.command,
+                verdict.outcome,
+                self._number,
+                verdict.code,
+                verdict.line,
+                where=run.where,
             )
 
     def _own(self, text: str, most: int) -> str:
@@ -341,7 +316,7 @@ class LedgerBuilder:
         ends = [at for mark in self._table.outputs if (at := head.find(mark)) >= 0]
         return head[: min(ends)] if ends else head
 
-    def _started(self, call: _Call, act: _Act, text: str) -> None:
+    def _started(self, call: Call, act: Act, text: str) -> None:
         what = one_line(self._word(act.arguments, call.tool, "what"), _WHAT)
         if not call.tool.starts or (call.tool.operation and act.means == "agent"):
             name = self._word(act.arguments, call.tool, "handle")
@@ -350,7 +325,7 @@ class LedgerBuilder:
         elif match := _first(call.tool.starts, text[:_HEAD]):
             self._start(call, match, what)
 
-    def _start(self, call: _Call, match: re.Match[str], what: str, line: Line | None = None) -> None:
+    def _start(self, call: Call, match: re.Match[str], what: str, line: Line | None = None) -> None:
         output = match.groupdict().get("output") or ""
         if not match["id"]:
             return
@@ -359,7 +334,7 @@ class LedgerBuilder:
         )
         self._running.start(handle, line)
 
-    def _polled(self, call: _Call, act: _Act, text: str) -> None:
+    def _polled(self, call: Call, act: Act, text: str) -> None:
         named = [one_line(word, _ID) for word in self._words(act.arguments, call.tool, "handle")]
         own = self._own(text, _OWN)
         ended: list[str] = []
@@ -370,7 +345,7 @@ class LedgerBuilder:
                 ended += named
         self._ended(ended, text)
 
-    def _stopped(self, call: _Call, act: _Act, text: str, failed: bool) -> None:
+    def _stopped(self, call: Call, act: Act, text: str, failed: bool) -> None:
         # What is not there to be stopped does not run either.
         if not failed or _first(call.tool.ended, text[:_HEAD]):
             self._running.end(one_line(word, _ID) for word in self._words(act.arguments, call.tool, "handle"))
@@ -390,7 +365,7 @@ class LedgerBuilder:
 
     # --- errors
 
-    def _settle(self, call: _Call, text: str, code: int | None, failed: bool) -> None:
+    def _settle(self, call: Call, text: str, code: int | None, failed: bool) -> None:
         """Note a failure, or that what failed before has succeeded now."""
         if not failed:
             self._failures.resolve(self._keys(call, failed=False))
@@ -404,7 +379,9 @@ class LedgerBuilder:
                 return  # it only looked, so there is nothing to resolve
             if line.asks and code == 1 and not bad(told):
                 return
-            if any((run := self._runs.get(one.key)) and run.outcome == "failed" for one in line.runs):
+            if any(
+                (run := self._runs.get((one.key, one.where))) and run.outcome == "failed" for one in line.runs
+            ):
                 return  # it is told among the runs
         name = one_line(call.name, _NAME) or "a tool"
         subject = lines[0].shown if lines else one_line(self._subject(call), _WHAT)
@@ -412,7 +389,7 @@ class LedgerBuilder:
         failure = Failure(f"{name} {subject}".rstrip(), told, self._number)
         self._failures.add(failure, self._keys(call, failed=True))
 
-    def _keys(self, call: _Call, *, failed: bool) -> tuple[str, ...]:
+    def _keys(self, call: Call, *, failed: bool) -> tuple[str, ...]:
         """By what the call is known when it is tried again; of one that succeeded, all that it proves."""
         keys: list[str] = []
         for act in call.acts:
@@ -424,7 +401,7 @@ class LedgerBuilder:
                 keys += [f"@ {path}" for path in self._words(act.arguments, call.tool, "path")]
         return tuple(dict.fromkeys(keys)) or (f"{call.name} {call.raw[:2000]}",)
 
-    def _subject(self, call: _Call) -> str:
+    def _subject(self, call: Call) -> str:
         for act in call.acts:
             for key in ("path", "what") if act.means in _FILE_MEANS else ("what", "path"):
                 if word := self._word(act.arguments, call.tool, key):
@@ -450,12 +427,9 @@ class LedgerBuilder:
         if role == "user" and text.strip() and not text.lstrip().startswith("<"):
             self._closing = None
             # What a tool asked is open until its result comes; what was turned down, until the user speaks.
-            waiting = (
-                {id(call) for calls in self._waiting.values() for call in calls}
-                if self._questions
-                else set[int]()
-            )
-            self._questions = {key: asked for key, asked in self._questions.items() if key in waiting}
+            self._questions = {
+                key: asked for key, asked in self._questions.items() if self._waiting.holds(asked[0])
+            }
 
     def _noticed(self, notice: Notice, match: re.Match[str]) -> None:
         found = match.groupdict()
@@ -471,7 +445,7 @@ class LedgerBuilder:
 
     # --- settings and skills
 
-    def _entered(self, call: _Call, text: str) -> None:
+    def _entered(self, call: Call, text: str) -> None:
         tool = call.tool
         match = _first(tool.reads, text[:_HEAD])
         value = (match and match.groupdict().get("value")) or tool.value
@@ -490,39 +464,11 @@ class LedgerBuilder:
         words = f"{title} ({path})" if title and path else title or path
         self._equipment.enter("approved plan", words, self._number)
 
-    def _skilled(self, call: _Call, act: _Act, text: str) -> None:
+    def _skilled(self, call: Call, act: Act, text: str) -> None:
         name = self._word(act.arguments, call.tool, "name")
         match = _first(call.tool.reads, text[:_HEAD]) or _first(call.tool.reads, text[-_HEAD:])
         folder = match.groupdict().get("folder") if match else ""
         self._equipment.load("skill", name, self._number, folder or "")
-
-
-def _arguments(text: str) -> dict[str, Any]:
-    """The arguments of a call; none where they are no JSON object."""
-    if not text.lstrip().startswith("{"):
-        return {}
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _operations(tool: Tool, arguments: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """What a call does: one thing, or by its own words one of several, or a list of them."""
-    if not tool.operation:
-        return [(tool.means, arguments)]
-    inner = arguments.get(tool.each) if tool.each else None
-    rows: list[Any] = cast("list[Any]", inner) if isinstance(inner, list) else [arguments]
-    found: list[tuple[str, Mapping[str, Any]]] = []
-    for row in rows:
-        if isinstance(row, dict):
-            table = cast("dict[str, Any]", row)
-            word = table.get(tool.operation)
-            found.append(
-                (tool.operations.get(word, tool.means) if isinstance(word, str) else tool.means, table)
-            )
-    return found
 
 
 def _first(patterns: Iterable[re.Pattern[str]], text: str) -> re.Match[str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -54,6 +55,7 @@ class Run:
     command: str
     key: str
     index: int
+    where: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +104,10 @@ class Verdict:
     code: int | None = None
 
 
-def parsed(line: str, known: Commands) -> Line:
-    """A command line, read."""
+def parsed(  # noqa: PLR0912 -- a branch for each thing that a command may do
+    line: str, known: Commands, where: str = ""
+) -> Line:
+    """A command line, read; `where` is the folder that it runs in, "" if that is not known."""
     commands = simple_commands(line)
     runs: list[Run] = []
     key, sure, acts = "", list[str](), False
@@ -111,25 +115,33 @@ def parsed(line: str, known: Commands) -> Line:
     touched = _Touched()
     kills: list[str] = []
     asks = False
+    outer, inner = where, 0
     for index, simple in enumerate(commands):
+        if simple.inner != inner:
+            # A subshell begins where the line is, and what it changes ends with it.
+            inner, where = simple.inner, outer
+        touched.where = where
         for mode, target in simple.writes:
             if not _NOWHERE.match(target):
-                (touched.edits if ">>" in mode else touched.writes).append(target)
+                (touched.edits if ">>" in mode else touched.writes).append(_within(where, target))
         words = _bare(simple.words, known)
         if not words:
             continue
         head = words[0].rsplit("/", 1)[-1]
         if head in _TRIVIAL:
+            if head in ("cd", "pushd") and len(words) == 2:
+                where = _within(where, unquoted(words[1]))
+                outer = outer if simple.inner else where
             continue
         asks |= head in known.answers
         text = " ".join(words)
-        verb = subcommand(words) if head in known.subcommands else ""
-        named = f"{head} {verb}" if verb else ""
+        known_words = 1 if head in known.verbs else 2 if head in known.subcommands else 0
+        named = " ".join((head, *subcommand(words, known_words))) if known_words else ""
         own = named or text[:2000]
         if program := _program(text, known):
             own = _run_key(text, program)
             shown = one_line(simple.text, _COMMAND)
-            runs.append(Run(program, cast("RunKind", program.kind), shown, own, index))
+            runs.append(Run(program, cast("RunKind", program.kind), shown, own, index, where))
         if not _looks(head, named, words, known):
             key, acts = own, True
         elif not acts:
@@ -162,6 +174,13 @@ def parsed(line: str, known: Commands) -> Line:
         shown_by=tuple(_shown(commands, index, known) for index in range(len(commands))),
         piped=hidden,
     )
+
+
+def _within(where: str, path: str) -> str:
+    """A path as seen from where the line began; as it is where that cannot be told."""
+    if not where or path.startswith(("/", "~")) or "$" in path or path == "-":
+        return path
+    return posixpath.normpath(posixpath.join(where, path))
 
 
 def _looks(head: str, named: str, words: Sequence[str], known: Commands) -> bool:
@@ -229,8 +248,9 @@ def _run_key(text: str, program: Program) -> str:
 
 @dataclass(slots=True)
 class _Touched:
-    """Files that the commands of a line touch."""
+    """Files that the commands of a line touch, which run in the folder `where`."""
 
+    where: str = ""
     writes: list[str] = field(default_factory=list[str])
     edits: list[str] = field(default_factory=list[str])
     reads: list[str] = field(default_factory=list[str])
@@ -239,17 +259,19 @@ class _Touched:
 
     def by(self, head: str, words: Sequence[str], operands: Sequence[str], known: Commands) -> None:
         """Add what a simple command does to files, where its words say so plainly."""
-        files = [word for word in operands if word and not _PATTERN.search(word)]
+        named = [word for word in operands if word and not _PATTERN.search(word)]
+        files = [_within(self.where, word) for word in named]
         if head in known.readers:
-            self.reads += [word for word in files if not word.isdigit()]
+            self.reads += [_within(self.where, word) for word in named if not word.isdigit()]
         elif head == "sed":
             # The first operand is the script, unless an option gives it.
             scripted = any(re.match(r"-[ef]|--expression|--file", word) for word in words)
-            named = files if scripted else [word for word in operands[1:] if word in files]
+            named = named if scripted else [word for word in operands[1:] if word in named]
+            files = [_within(self.where, word) for word in named]
             if any(re.match(r"-[nEr]*i|--in-place", word) for word in words):
-                self.edits += named
+                self.edits += files
             elif any(re.match(r"-[Er]*n", word) for word in words):
-                self.reads += named
+                self.reads += files
         elif head == "tee":
             (self.edits if any(word in ("-a", "--append") for word in words) else self.writes).extend(files)
         elif head in ("rm", "unlink"):
@@ -257,7 +279,7 @@ class _Touched:
                 self.deletes += files
         elif head == "mv" and len(operands) == 2 and len(files) == 2:
             self.moves.append((files[0], files[1]))
-        elif head == "git" and len(files) == 3 and files[0] == "mv":
+        elif head == "git" and len(files) == 3 and named[0] == "mv":
             self.moves.append((files[1], files[2]))
 
 

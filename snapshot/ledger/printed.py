@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from snapshot.ledger.state import CommandRun, FileState, Ledger, PlanStep
 
@@ -33,10 +34,10 @@ _SECTIONS: dict[str, tuple[str, str, str]] = {
     "read": ("Files read", "read file", "read files"),
 }  # fmt: skip
 # Lines of a section that come before the less important sections; the others come after all of these.
-_FIRST = {"plan": 40, "running": 40, "failures": 6, "changed": 24, "runs": 8, "questions": 6, "settings": 8,
-          "loaded": 16,
-          "read": 12}  # fmt: skip
+_FIRST = {"plan": 40, "running": 40, "failures": 6, "changed": 24, "runs": 5, "questions": 6,
+          "repository": 2, "settings": 8, "loaded": 16, "read": 12}  # fmt: skip
 _FINISHED = ("done", "dropped")
+_MOST_CHARACTERS = 16  # of one token, on average over a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,10 @@ def printed(ledger: Ledger, budget: int, count: Callable[[str], int]) -> str:
     def text(kept: int) -> str:
         return _text(ledger, facts[:kept], facts[kept:])
 
-    low, high = 0, len(facts)
-    if count(whole := text(high)) <= budget:
+    # No tokenizer takes more characters for a token: what is beyond need not be counted.
+    sizes = accumulate(len(fact.line) for fact in facts)
+    low, high = 0, sum(size <= _MOST_CHARACTERS * budget for size in sizes)
+    if high == len(facts) and count(whole := text(high)) <= budget:
         return whole
     # The text of more facts is longer but for the words of the last line, so what is found is checked.
     while low < high:
@@ -114,9 +117,14 @@ def _facts(ledger: Ledger) -> Iterator[_Fact]:
         ("read", [_line(file.read, file.path) for file in ledger.files if not file.change]),
     ):  # fmt: skip
         # Of what runs, of questions and of what was loaded, the newest matters most, and is printed last.
-        newest_last = section in ("running", "questions", "loaded")
+        ranks = list(range(len(lines)))
+        if section in ("running", "questions", "loaded"):
+            ranks.reverse()
+        elif section == "runs":  # a run whose outcome is not known tells least
+            by_worth = sorted(ranks, key=lambda at: ledger.runs[at].outcome == "unknown")
+            ranks = [rank for rank, _ in sorted(enumerate(by_worth), key=lambda pair: pair[1])]
         for order, line in enumerate(lines):
-            yield _Fact(section, line, len(lines) - 1 - order if newest_last else order, order)
+            yield _Fact(section, line, ranks[order], order)
 
 
 def _plan(steps: Sequence[PlanStep]) -> Iterator[_Fact]:
@@ -167,7 +175,8 @@ def _run(run: CommandRun) -> str:
     if run.code:
         told += f", exit code {run.code}"
     words = f"{run.kind} {told}: {run.command}" + (f" => {run.line}" if run.line else "")
-    notes = [f"run again at {run.again}, outcome not shown"] if run.again else []
+    notes = [f"in {run.where}"] if run.where else []
+    notes += [f"run again at {run.again}, outcome not shown"] if run.again else []
     notes += ["files changed since"] if run.stale else []
     return _line(run.message, words, "; ".join(notes))
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 __all__ = ["Simple", "command_line", "simple_commands", "subcommand", "unquoted"]
 
 _LONGEST = 20_000  # characters of a command line that are looked at
 _MOST = 200  # simple commands of it
+_DEEPEST = 3  # subshells that are looked into
 _TOKEN = re.compile(
     r"""
       (?P<blank>(?:[ \t\r]|\\\r?\n)+)
@@ -62,12 +63,14 @@ class Simple:
         before: the operator that stands before it, "" at the start.
         after: the operator behind it, "" at the end.
         writes: its redirections to files, each with its operator and its target.
+        inner: number of the subshell that it runs in, 0 where it runs in none.
     """
 
     words: tuple[str, ...]
     before: str = ""
     after: str = ""
     writes: tuple[tuple[str, str], ...] = ()
+    inner: int = 0
 
     @property
     def text(self) -> str:
@@ -85,12 +88,12 @@ class _Open:
 
 def command_line(value: Any) -> str:
     """The command line that an argument stands for: a text, a list of words, or a list of lines."""
+    if isinstance(value, Mapping):  # a shell action of the hosted tools
+        action = cast("Mapping[str, Any]", value)
+        value = action.get("command", action.get("commands"))
     if isinstance(value, str):
         return value
     if not isinstance(value, list):
-        if isinstance(value, Mapping):  # a shell action of the hosted tools
-            action = cast("Mapping[str, Any]", value)
-            return command_line(action.get("command", action.get("commands")))
         return ""
     words = [word for word in cast("list[Any]", value) if isinstance(word, str)]
     # ["bash", "-lc", "…"]: what the shell is told.
@@ -101,10 +104,13 @@ def command_line(value: Any) -> str:
     return " ".join(words)
 
 
-def simple_commands(  # noqa: PLR0912 -- a branch for each kind of token
-    line: str,
-) -> tuple[Simple, ...]:
+def simple_commands(line: str) -> tuple[Simple, ...]:
     """The simple commands of a command line, in order; bodies of here-documents are left out."""
+    return _numbered(_read(line, 0))
+
+
+def _read(line: str, depth: int) -> list[Simple]:  # noqa: PLR0912 -- a branch for each kind of token
+    """The commands of a line that is `depth` subshells deep."""
     text = line[:_LONGEST]
     found: list[Simple] = []
     current = _Open()
@@ -132,7 +138,7 @@ def simple_commands(  # noqa: PLR0912 -- a branch for each kind of token
         elif kind == "operator":
             operator = ";" if match[0] in ("\n", ";;") else match[0]
             if current.words or current.writes:
-                found.append(Simple(tuple(current.words), before, operator, tuple(current.writes)))
+                found += _closed(current, before, operator, depth)
                 before = operator
             elif before in ("", ";"):
                 before = operator if found else ""
@@ -141,11 +147,37 @@ def simple_commands(  # noqa: PLR0912 -- a branch for each kind of token
                 at = _behind(text, at, ends)
                 ends = []
     if current.words or current.writes:
-        found.append(Simple(tuple(current.words), before, "", tuple(current.writes)))
+        found += _closed(current, before, "", depth)
     elif found and found[-1].after == ";":
-        last = found[-1]
-        found[-1] = Simple(last.words, last.before, "", last.writes)
-    return tuple(found)
+        found[-1] = replace(found[-1], after="")
+    return found
+
+
+def _closed(current: _Open, before: str, after: str, depth: int) -> Sequence[Simple]:
+    """The command that was read; of a subshell, those in it."""
+    whole = Simple(tuple(current.words), before, after, tuple(current.writes))
+    first = current.words[0] if len(current.words) == 1 else ""
+    if depth >= _DEEPEST or not (first.startswith("(") and first.endswith(")")):
+        return (whole,)
+    inner = _read(first[1:-1], depth + 1)
+    if not inner:
+        return (whole,)
+    # For now the number of commands that are left in the subshell.
+    inside = [replace(command, inner=len(inner) - at) for at, command in enumerate(inner)]
+    inside[0] = replace(inside[0], before=before)
+    inside[-1] = replace(inside[-1], after=after, writes=(*inside[-1].writes, *current.writes))
+    return inside
+
+
+def _numbered(found: Sequence[Simple]) -> tuple[Simple, ...]:
+    """The commands with a number for each subshell, in place of how many of its commands are left."""
+    numbered: list[Simple] = []
+    number, left = 0, 0
+    for command in found:
+        number += command.inner > 0 and not left
+        left = left - 1 if left else max(0, command.inner - 1)
+        numbered.append(replace(command, inner=number) if command.inner else command)
+    return tuple(numbered)
 
 
 def _behind(text: str, at: int, ends: list[str]) -> int:
@@ -163,9 +195,13 @@ def unquoted(word: str) -> str:
     return re.sub(r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"|\\(.)", lambda match: "".join(match.groups("")), word)
 
 
-def subcommand(words: Sequence[str]) -> str:
-    """The word of `git -C there commit` that says what is done, "" if there is none."""
+def subcommand(words: Sequence[str], count: int = 1) -> tuple[str, ...]:
+    """The first words that say what is done, as in `git -C there commit -m x`: no options."""
+    found: list[str] = []
     rest = list(words[1:])
-    while rest and rest[0].startswith("-"):
-        rest = rest[2:] if rest[0] in _VALUED else rest[1:]
-    return rest[0] if rest else ""
+    while rest and len(found) < count:
+        if not rest[0].startswith("-"):
+            found.append(rest.pop(0))
+        else:
+            rest = rest[2:] if rest[0] in _VALUED and not found else rest[1:]
+    return tuple(found)

@@ -92,6 +92,7 @@ class CommandRun:
         code: the exit code, None where it is not known.
         line: the line of the output that tells the outcome, "" if there is none.
         stale: whether a file was changed after it.
+        where: the folder that it ran in, "" where the call does not say.
         again: where the same command was run later without showing its outcome, 0 if it was not.
     """
 
@@ -103,6 +104,7 @@ class CommandRun:
     line: str = ""
     stale: bool = False
     again: int = 0
+    where: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ A rule of `[[tools]]`:
   the argument of that name decides through the table `operations`; `each` names an argument that is a list of
   such operations.
 - `needs`: the rule fits a call that has one of these arguments.
-- `path`, `to`, `command`, `what`, `items`, `text`, `state`, `step`, `handle`, `question`, `name`, `patch`:
-  keys of arguments, in order of preference, in place of those in `[keys]`; `group` names the phase of a step.
+- `path`, `to`, `command`, `what`, `items`, `text`, `state`, `step`, `handle`, `question`, `name`, `patch`,
+  `where`: keys of arguments, in order of preference, in place of those in `[keys]`; `group` names the phase
+  of a step.
 - `kind`: what a started thing is called; `starts`: patterns that find its `id`, and where it is named the
   file of its `output`, in a result; without them the thing runs under the name that `handle` gives.
 - `ended`: patterns in a result that say that a thing ended, with its `id` where the call does not name it.
@@ -52,6 +53,7 @@ _KINDS = ("test", "build", "lint")
 _EXITS = ("shown", "hidden")
 _KEYS = (
     "path", "to", "command", "what", "items", "text", "state", "step", "handle", "question", "name", "patch",
+    "where",
 )  # fmt: skip
 
 # Kind of each key: "text", "texts", "pattern", "patterns", "flag", "meanings", or a tuple of the words it
@@ -78,7 +80,7 @@ _PROGRAM: _Fields = {
 _GROUPS: Mapping[str, tuple[str, ...]] = {
     "starts": ("id",), "reads": ("value", "folder"), "query": ("names",), "exit": ("code",),
 }  # fmt: skip
-_COMMANDS = ("prefixes", "runners", "subcommands", "answers", "readers", "looks", "shows")
+_COMMANDS = ("prefixes", "runners", "verbs", "subcommands", "answers", "readers", "looks", "shows")
 _RESULTS: _Fields = {"exit": "patterns", "output": "texts", "again": "texts"}
 _LISTS: Mapping[str, tuple[_Fields, tuple[str, ...]]] = {
     "tools": (_TOOL, ("names", "means")),
@@ -173,6 +175,7 @@ class Commands:
 
     prefixes: frozenset[str]
     runners: tuple[list[str], ...]
+    verbs: frozenset[str]
     subcommands: frozenset[str]
     answers: frozenset[str]
     readers: frozenset[str]
@@ -401,6 +404,7 @@ def _merged(files: Sequence[Mapping[str, Any]]) -> ToolTable:
         commands=Commands(
             prefixes=frozenset(joined("commands", "prefixes")),
             runners=tuple(runner.split() for runner in joined("commands", "runners") if runner.strip()),
+            verbs=frozenset(joined("commands", "verbs")),
             subcommands=frozenset(joined("commands", "subcommands")),
             answers=frozenset(joined("commands", "answers")),
             readers=frozenset(joined("commands", "readers")),
