@@ -11,10 +11,11 @@ from typing import Any
 
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.boundaries import repair
-from snapshot.compaction.compact import Compaction, compact, transcript_of
+from snapshot.compaction.compact import Compaction, Correction, compacted, transcript_of
 from snapshot.compaction.estimate import context_usage
 from snapshot.compaction.options import Options
-from snapshot.compaction.page_rung import body_bytes, image_parts
+from snapshot.compaction.limits import body_bytes
+from snapshot.compaction.replaced import attachments
 from snapshot.errors import NotOverflow
 from snapshot.messages import Message, Transcript
 from snapshot.models.ids import profile_for

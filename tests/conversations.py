@@ -8,6 +8,7 @@ from io import BytesIO
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
+from snapshot.compaction.replaced import attachments
 from snapshot.messages import Image, Message, Part, Reasoning, Text, ToolCall, ToolResult, Transcript
 
 WORDS = [
@@ -99,3 +100,8 @@ def long_conversation(turns: int, *, size: int = 400) -> Transcript:
         messages.append(Message("tool", (ToolResult(f"call_{turn}", (Text(body),)),)))
         messages.append(Message("assistant", (Text(f"File {turn} is fine."),)))
     return Transcript(tuple(messages), "anthropic", "claude-opus-4-8")
+
+
+def image_parts(messages: tuple[Message, ...]) -> list[Image]:
+    """All images of messages, those in results included."""
+    return [item for item in attachments(messages) if isinstance(item, Image)]

@@ -55,10 +55,7 @@ def floor(module: str) -> str:
 def edges() -> set[tuple[str, str]]:
     """Which module imports which other one."""
     return {
-        (module, other)
-        for module, path in MODULES.items()
-        for other in imported(path)
-        if other != module
+        (module, other) for module, path in MODULES.items() for other in imported(path) if other != module
     }
 
 

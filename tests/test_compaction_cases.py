@@ -13,13 +13,13 @@ import pytest
 
 import snapshot
 from snapshot.compaction import compact
-from snapshot.compaction.page_rung import image_parts
 from snapshot.errors import CannotFit
 from snapshot.messages import Image
 from snapshot.models.ids import profile_for
 from snapshot.requests.check import check
 from snapshot.transcripts import from_messages
 from tests.conftest import case
+from tests.conversations import image_parts
 
 MODEL = "claude-opus-4-8"
 APIS = {"anthropic": MODEL, "openai": "gpt-5.5", "openai-responses": "gpt-5.6-sol", "gemini": "gemini-3-pro"}

@@ -12,7 +12,6 @@ import pytest
 import snapshot
 from snapshot.compaction import Archive, compact
 from snapshot.compaction.estimate import Estimator
-from snapshot.compaction.page_rung import image_parts
 from snapshot.errors import CannotFit, NotOverflow, SummarizerRequired
 from snapshot.messages import Image, Message, Text, Transcript, Usage
 from snapshot.models.ids import profile_for
@@ -20,7 +19,7 @@ from snapshot.recovery import recover
 from snapshot.requests import request
 from snapshot.requests.check import check
 from tests.conftest import HERE, REAL
-from tests.conversations import long_conversation, png
+from tests.conversations import image_parts, long_conversation, png
 from tests.test_cli import run
 
 MODEL = "claude-opus-4-8"

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.assemble import CLOSING, CONTINUED, OPENING, archive_messages
+from snapshot.compaction.boundaries import repair
 from snapshot.errors import ArchiveError
 from snapshot.messages import Image, Message, Part, Text, ToolResult, Transcript
 
@@ -36,31 +37,31 @@ def restored(archive: Archive, transcript: Transcript) -> Transcript:
     """See `Archive.restore`."""
     messages = transcript.messages
     if not archive.light:
-        if _is_whole(archive, messages):
-            return transcript
         place = _place(archive, messages)
         if place is None:
-            if len(messages) <= archive.head or not any(map(is_frame, messages)):
-                raise ArchiveError(_OTHER.format("neither its messages nor its pages are there"))
-            raise ArchiveError(
-                "the archive in the conversation has no clear start and end; give the full history"
-            )
+            _check_whole(archive, repair(messages)[0])
+            return transcript
         messages = _put_back(messages, place, archive.messages)
+    else:
+        # What was sent had been repaired, so that is what the numbers of messages are of.
+        messages = repair(messages)[0]
     changed = _with_originals(archive, messages)
-    return transcript if changed == transcript.messages else replace(transcript, messages=changed)
+    return transcript if archive.light and changed == messages else replace(transcript, messages=changed)
 
 
-def _is_whole(archive: Archive, messages: Sequence[Message]) -> bool:
-    """Whether the archived messages are there: equal, or of the same kinds where credentials were
-    redacted."""
+def _check_whole(archive: Archive, messages: Sequence[Message]) -> None:
+    """Raise unless the archived messages are there: equal, or of the same kinds where credentials were redacted."""
     there = messages[archive.head : archive.boundary]
-    if len(there) < len(archive.messages):
-        return False
-    return all(
-        one == other
-        or (one.role == other.role and list(map(type, one.parts)) == list(map(type, other.parts)))
+    if len(there) == len(archive.messages) and all(
+        one.role == other.role and list(map(type, one.parts)) == list(map(type, other.parts))
         for one, other in zip(there, archive.messages, strict=True)
-    ) and not (archive.messages and is_frame(there[0]) and _place(archive, messages) is not None)
+    ):
+        return
+    if any(map(is_frame, messages)):
+        raise ArchiveError(
+            "the archive in the conversation has no clear start and end; give the full history"
+        )
+    raise ArchiveError(_OTHER.format("neither its messages nor its pages are there"))
 
 
 # Where parts of messages stand: number of the message and of the part.
