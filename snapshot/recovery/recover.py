@@ -18,7 +18,7 @@ from snapshot.compaction.snapshots import body_bytes, image_parts
 from snapshot.errors import NotOverflow
 from snapshot.layout import layout_for, reader_for
 from snapshot.messages import Message, Transcript
-from snapshot.overflow import Verdict, recognise
+from snapshot.recovery.classify import ErrorClass, classify_error
 
 __all__ = ["recover"]
 
@@ -57,7 +57,7 @@ def recover(
         NotOverflow: the error says something else, and sending less is no cure.
         CannotFit, SummarizerRequired, LayoutError, ArchiveError: as `compact`.
     """
-    verdict = recognise(error, provider=provider)
+    verdict = classify_error(error, provider=provider)
     if not (verdict.overflow or verdict.curable_by_less):
         raise NotOverflow(f"this is no overflow but {verdict.kind}: {verdict.text[:200]}", kind=verdict.kind)
     settings = replace(options or Options(), **changes)
@@ -99,7 +99,7 @@ class _Sent:
         return cls((*whole[: archive.head], *whole[archive.boundary :]), archive.tiers, whole)
 
 
-def _corrected(settings: Options, verdict: Verdict, sent: _Sent, model: str) -> Options:
+def _corrected(settings: Options, verdict: ErrorClass, sent: _Sent, model: str) -> Options:
     """The settings with what the error says about limits and the size of the request."""
     limits = dict(settings.limits)
     reader = reader_for(model)

@@ -1,7 +1,7 @@
 """What an error says, in whatever form it comes: exception, mapping, JSON, event stream, plain text.
 
 Nothing is imported to look at an exception, and nothing is fetched: attributes are read as they are there.
-Only the keys that error bodies use are followed (`snapshot/overflow.toml`, table `body`), since some bodies
+Only the keys that error bodies use are followed (`overflow.toml`, table `body`), since some bodies
 repeat the request, and a conversation may well speak of errors.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Said", "exceptions_of", "listen"]
+__all__ = ["ErrorFacts", "exceptions_of", "extract"]
 
 _DEEPEST = 16  # levels of bodies within bodies: gateways wrap gateways
 _MOST_NODES = 400
@@ -24,7 +24,7 @@ _SUCCESS = range(200, 300)
 
 
 @dataclass(slots=True)
-class Said:
+class ErrorFacts:
     """What was found, from the outside in.
 
     Attributes:
@@ -152,7 +152,7 @@ class Said:
             self.texts.append(text)
 
 
-def listen(error: object, said: Said) -> Said:
+def extract(error: object, said: ErrorFacts) -> ErrorFacts:
     """`said`, filled with what `error` says: one exception without its causes, or any other value."""
     if not isinstance(error, BaseException):
         dump = _get(error, "model_dump")

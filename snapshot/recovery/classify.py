@@ -1,6 +1,6 @@
 """Recognises a provider's error: is the request too large, by which measure, and by how much?
 
-What providers say is data, `snapshot/overflow.toml`; this is the engine. A rule of that file has:
+What providers say is data, `snapshot/recovery/overflow.toml`; this is the engine. A rule of that file has:
 
 * `kind`: one of the table `kinds`
 * conditions, all of which must hold: `pattern` (searched in everything the error says, without regard to
@@ -21,12 +21,12 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from snapshot._said import Said, exceptions_of, listen
-from snapshot.resources import locate
+from snapshot.recovery.error_body import ErrorFacts, exceptions_of, extract
 
-__all__ = ["Verdict", "recognise"]
+__all__ = ["ErrorClass", "classify_error"]
 
 _FIGURES = ("limit", "requested", "prompt", "output", "excess")
 # No space as separator: "limit 400 500 Internal Server Error" is no half a million.
@@ -38,7 +38,7 @@ _FILLED = 0.99
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ErrorClass:
     """What an error comes to.
 
     Attributes:
@@ -102,9 +102,9 @@ class _Table:
     rules: tuple[_Rule, ...]
 
 
-def recognise(
+def classify_error(
     error: object, *, provider: str = "", window: int | None = None, sent: int | None = None
-) -> Verdict:
+) -> ErrorClass:
     """What `error` says of the request that it answers.
 
     Args:
@@ -118,10 +118,10 @@ def recognise(
 
     Never raises: what cannot be understood is of the kind "other".
     """
-    first: Verdict | None = None
+    first: ErrorClass | None = None
     for layer in exceptions_of(error) if isinstance(error, BaseException) else (error,):
         table = _table()
-        said = listen(layer, Said(table.body, table.status_line))
+        said = extract(layer, ErrorFacts(table.body, table.status_line))
         verdict = _silent(said, window, sent) or _judge(said, table, provider)
         if verdict.kind not in _UNDECIDED:
             return verdict
@@ -131,7 +131,7 @@ def recognise(
     return first
 
 
-def _judge(said: Said, table: _Table, provider: str) -> Verdict:
+def _judge(said: ErrorFacts, table: _Table, provider: str) -> ErrorClass:
     text = said.all
     who = " ".join([provider, *said.hints]).lower()
     for rule in table.rules:
@@ -151,7 +151,7 @@ def _judge(said: Said, table: _Table, provider: str) -> Verdict:
     return _verdict(said, "other", {}, "")
 
 
-def _figures(match: re.Match[str] | None, said: Said) -> dict[str, int]:
+def _figures(match: re.Match[str] | None, said: ErrorFacts) -> dict[str, int]:
     """The figures of a match, and those of the body where the words name none; zero is no figure."""
     found: dict[str, int] = {}
     for name, digits in (match.groupdict() if match else {}).items():
@@ -163,7 +163,9 @@ def _figures(match: re.Match[str] | None, said: Said) -> dict[str, int]:
     return {name: value for name, value in {**said.figures, **found}.items() if value}
 
 
-def _verdict(said: Said, kind: str, figures: Mapping[str, int], unit: str, *, less: bool = False) -> Verdict:
+def _verdict(
+    said: ErrorFacts, kind: str, figures: Mapping[str, int], unit: str, *, less: bool = False
+) -> ErrorClass:
     meaning = _table().kinds[kind]
     limit, requested = figures.get("limit"), figures.get("requested")
     excess = figures.get("excess")
@@ -173,7 +175,7 @@ def _verdict(said: Said, kind: str, figures: Mapping[str, int], unit: str, *, le
     # A rate that this one request exceeds never clears by waiting.
     alone = kind == "rate limit" and excess is not None
     named = limit is not None or requested is not None or excess is not None
-    return Verdict(
+    return ErrorClass(
         overflow=overflow,
         kind=kind,
         limit=limit,
@@ -187,7 +189,7 @@ def _verdict(said: Said, kind: str, figures: Mapping[str, int], unit: str, *, le
     )
 
 
-def _silent(said: Said, window: int | None, sent: int | None) -> Verdict | None:
+def _silent(said: ErrorFacts, window: int | None, sent: int | None) -> ErrorClass | None:
     """A success that cannot be one: more input than the window, or a window filled and nothing written."""
     if said.status >= 400 or said.input is None:
         return None
@@ -201,7 +203,7 @@ def _silent(said: Said, window: int | None, sent: int | None) -> Verdict | None:
     return None
 
 
-def _gist(said: Said) -> str:
+def _gist(said: ErrorFacts) -> str:
     said_or_status = " ".join(said.texts or said.codes) or (f"HTTP {said.status}" if said.status else "")
     words = " ".join(said_or_status[: 4 * _LONGEST_GIST].split())
     return words if len(words) <= _LONGEST_GIST else words[: _LONGEST_GIST - 1] + "…"
@@ -209,7 +211,7 @@ def _gist(said: Said) -> str:
 
 @cache
 def _table() -> _Table:
-    table = tomllib.loads(locate("overflow.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads(Path(__file__).with_name("overflow.toml").read_text(encoding="utf-8"))
     return _Table(
         body=table["body"],
         status_line=re.compile(table["status_line"]["pattern"]),
