@@ -7,6 +7,8 @@ What providers say is data, `snapshot/recovery/overflow.toml`; this is the engin
   case), `codes` (one of them is a code of the error), `status` (the HTTP status is one of them; 0 stands for
   none told), `provider` (a part of its name, as the caller or the exception gives it), `bodyless` (the error
   says nothing but its status), `sole` (it has no second text)
+* `structure`: the words of size and the figures of the error say its kind, by `structure.py`; with "figures"
+  only if it names some
 * `unit` of the figures; `less`: sending less is a cure although the kind says nothing of it
 
 In a pattern, `{limit}`, `{requested}`, `{prompt}`, `{output}` and `{excess}` stand for a number, with or
@@ -19,12 +21,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from snapshot.recovery.error_body import ErrorFacts, exceptions_of, extract
+from snapshot.recovery.structure import Reading, Structure, limit_key
 
 __all__ = ["ErrorClass", "classify_error"]
 
@@ -35,6 +38,8 @@ _UNDECIDED = ("other", "wrapper")
 _LONGEST_GIST = 300
 _OUT_OF_TOKENS = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS"})
 _FILLED = 0.99
+_NEARLY_FULL = 0.8  # estimates may be that much too low
+_DIGITS = "HTTP 0123456789"  # what the words of an error come to that says nothing but its status
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +49,26 @@ class ErrorClass:
     Attributes:
         overflow: the request is too large, and a smaller one would be taken.
         kind: "context", "output" (prompt and max_tokens together), "bytes", "string length", "message
-            count", "stop reason", "silent" are overflow; "images", "rate limit", "quota", "billing",
-            "capacity", "auth", "no vision", "max_tokens", "wrapper", "other" are not.
+            count", "stop reason", "silent" are overflow; "images", "documents", "rate limit", "quota",
+            "billing", "capacity", "auth", "content filter", "no vision", "max_tokens", "wrapper", "other" are
+            not.
         limit, requested: the figures that the error names, None where it names none.
         text: the error's first words, on one line.
-        unit: of the figures: "tokens", "bytes", "characters", "images", "pixels", "patches", "messages".
+        unit: of the figures: "tokens", "bytes", "characters", "images", "pixels", "patches", "pages",
+            "documents", "messages".
         prompt: the prompt's share of `requested`, where the error tells it from the output's.
         excess: by how much the request is too large, where the error says so or it follows.
         status: the HTTP status, 0 if none was told.
-        curable_by_less: a request with less in it may pass: overflow, too many or too large images, and
-            a rate or quota that this one request exceeds by itself.
+        curable_by_less: a request with less in it may pass: overflow, too many or too large images or
+            documents, a rate or quota that this one request exceeds by itself, and an error that says
+            nothing while the window is as good as full (see `sent` of `classify_error`).
+        limit_key: name of the limit that was exceeded, "" where the error does not tell. Those that a layout
+            file may have: "request_bytes", "image_bytes", "images_per_request", "images_per_message",
+            "max_side" (pixels), "max_side_many" (the same, of requests with many images), "max_patches". Others:
+            "window" (tokens), "max_output" (tokens of the answer), "pdf_pages", "documents",
+            "document_bytes", "messages", "string_characters". A limit on the bytes of "image content" may be
+            one on all images together: where each is smaller, it is.
+        output: tokens of answer that were asked for, where the error tells.
     """
 
     overflow: bool
@@ -66,6 +81,8 @@ class ErrorClass:
     excess: int | None = None
     status: int = 0
     curable_by_less: bool = False
+    limit_key: str = ""
+    output: int | None = None
 
     @property
     def output_alone(self) -> bool:
@@ -73,6 +90,16 @@ class ErrorClass:
         if self.prompt is not None and self.limit is not None:
             return self.overflow and self.prompt < self.limit
         return self.kind == "output" and self.excess is None
+
+    @property
+    def curable_by_smaller_output(self) -> bool:
+        """Whether the same prompt with a smaller max_tokens may pass: `limit` is then the most that it may be."""
+        return self.kind == "max_tokens" or self.output_alone
+
+    @property
+    def cause_unknown(self) -> bool:
+        """Whether the error names no cause at all: whatever is done about it is a guess."""
+        return self.kind in _UNDECIDED
 
     def __str__(self) -> str:
         named = [f"{self.requested:,} {self.unit}".rstrip() if self.requested is not None else ""]
@@ -90,6 +117,7 @@ class _Rule:
     provider: tuple[str, ...]
     bodyless: bool
     sole: bool
+    structure: str
     unit: str
     less: bool
 
@@ -100,6 +128,7 @@ class _Table:
     status_line: re.Pattern[str]
     kinds: Mapping[str, Mapping[str, bool]]
     rules: tuple[_Rule, ...]
+    structure: Structure
 
 
 def classify_error(
@@ -114,7 +143,8 @@ def classify_error(
         window: tokens of the model's window. With it, a response that reports more input than that, or
             that filled it and wrote nothing, is recognised as a silent overflow.
         sent: the caller's estimate of the prompt's tokens. With it, a server that reports less than half
-            of them read is recognised as one that cut the prompt silently.
+            of them read is recognised as one that cut the prompt silently; and a refusal that names no cause is
+            taken to be curable by less where nearly all of the window was sent.
 
     Never raises: what cannot be understood is of the kind "other".
     """
@@ -128,6 +158,9 @@ def classify_error(
         if first is None or (verdict.kind == "wrapper" and first.kind == "other"):
             first = verdict
     assert first is not None
+    opaque = first.cause_unknown and first.status in (0, 400, 413, 422, 500)
+    if opaque and window and sent and sent >= window * _NEARLY_FULL and not first.text.strip(_DIGITS):
+        return replace(first, curable_by_less=True)
     return first
 
 
@@ -146,8 +179,21 @@ def _judge(said: ErrorFacts, table: _Table, provider: str) -> ErrorClass:
         match = rule.pattern.search(text) if rule.pattern else None
         if rule.pattern and not match:
             continue
-        figures = _figures(match, said) if rule.unit or match else {}
-        return _verdict(said, rule.kind, figures, rule.unit, less=rule.less)
+        if rule.structure:
+            reading = table.structure.read(said.texts, said.codes, strict=rule.structure == "figures")
+            if reading is None:
+                continue
+            figures = (
+                {**said.figures, **reading.figures} if reading.unit in ("tokens", "") else reading.figures
+            )
+            return _verdict(said, reading.kind, figures, reading.unit or "tokens", key=reading.key)
+        figures, key = _figures(match, said) if rule.unit or match else {}, ""
+        if rule.unit and figures.keys().isdisjoint(("limit", "requested", "excess")):
+            # The words are known, and others beside them may name figures.
+            reading = table.structure.read(said.texts, []) or Reading("")
+            if reading.unit == rule.unit:
+                figures, key = {**figures, **reading.figures}, reading.key
+        return _verdict(said, rule.kind, figures, rule.unit, less=rule.less, key=key)
     return _verdict(said, "other", {}, "")
 
 
@@ -164,7 +210,13 @@ def _figures(match: re.Match[str] | None, said: ErrorFacts) -> dict[str, int]:
 
 
 def _verdict(
-    said: ErrorFacts, kind: str, figures: Mapping[str, int], unit: str, *, less: bool = False
+    said: ErrorFacts,
+    kind: str,
+    figures: Mapping[str, int],
+    unit: str,
+    *,
+    less: bool = False,
+    key: str = "",
 ) -> ErrorClass:
     meaning = _table().kinds[kind]
     limit, requested = figures.get("limit"), figures.get("requested")
@@ -186,6 +238,8 @@ def _verdict(
         excess=excess,
         status=said.status,
         curable_by_less=overflow or meaning.get("less", False) or less or alone,
+        limit_key=key or limit_key(kind, unit, many="many-image" in said.all),
+        output=figures.get("output"),
     )
 
 
@@ -225,11 +279,13 @@ def _table() -> _Table:
                 provider=tuple(rule.get("provider", ())),
                 bodyless=rule.get("bodyless", False),
                 sole=rule.get("sole", False),
+                structure=rule.get("structure", ""),
                 unit=rule.get("unit", ""),
                 less=rule.get("less", False),
             )
             for rule in table["rules"]
         ),
+        structure=Structure.of(table["structure"]),
     )
 
 
