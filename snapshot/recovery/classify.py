@@ -64,8 +64,8 @@ class ErrorClass:
             nothing while the window is as good as full (see `sent` of `classify_error`).
         limit_key: name of the limit that was exceeded, "" where the error does not tell. Those that a layout
             file may have: "request_bytes", "image_bytes", "images_per_request", "images_per_message",
-            "max_side" (pixels), "max_side_many" (the same, of requests with many images), "max_patches". Others:
-            "window" (tokens), "max_output" (tokens of the answer), "pdf_pages", "documents",
+            "max_side" (pixels), "max_side_many" (the same, of requests with many images), "max_patches".
+            Others: "window" (tokens), "max_output" (tokens of the answer), "pdf_pages", "documents",
             "document_bytes", "messages", "string_characters". A limit on the bytes of "image content" may be
             one on all images together: where each is smaller, it is.
         output: tokens of answer that were asked for, where the error tells.
@@ -93,7 +93,7 @@ class ErrorClass:
 
     @property
     def curable_by_smaller_output(self) -> bool:
-        """Whether the same prompt with a smaller max_tokens may pass: `limit` is then the most that it may be."""
+        """Whether the same prompt may pass with a smaller max_tokens (at most `limit` for that kind)."""
         return self.kind == "max_tokens" or self.output_alone
 
     @property
@@ -143,8 +143,8 @@ def classify_error(
         window: tokens of the model's window. With it, a response that reports more input than that, or
             that filled it and wrote nothing, is recognised as a silent overflow.
         sent: the caller's estimate of the prompt's tokens. With it, a server that reports less than half
-            of them read is recognised as one that cut the prompt silently; and a refusal that names no cause is
-            taken to be curable by less where nearly all of the window was sent.
+            of them read is recognised as one that cut the prompt silently; and a refusal that names no cause
+            is taken to be curable by less where nearly all of the window was sent.
 
     Never raises: what cannot be understood is of the kind "other".
     """

@@ -35,7 +35,7 @@ _NUMBER = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _UNITS = {
-    "char": "characters", "character": "characters", "photo": "images", "picture": "images", "image(": "images",
+    "char": "characters", "character": "characters", "photo": "images", "picture": "images",
     "pdf": "documents", "file": "documents", "attachment": "documents", "px": "pixels",
 }  # fmt: skip
 
@@ -59,7 +59,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Figure:
-    """A number of the text: its value, its unit ("" if it has none), and its role ("" if that is not known)."""
+    """A number of the text: its value, its unit and its role, "" where they are not known."""
 
     value: int
     unit: str
@@ -72,8 +72,8 @@ class Structure:
 
     Attributes:
         words: a pattern by its name.
-        subjects: what a sentence may speak of, in the order in which they are tried: kind, pattern, units that
-            its figures may have.
+        subjects: what a sentence may speak of, in the order in which they are tried: kind, pattern, units of
+            its figures.
     """
 
     words: Mapping[str, re.Pattern[str]]
@@ -111,7 +111,7 @@ class Structure:
                 continue
             if self.words["rate"].search(sentence):
                 return Reading("rate limit")
-            if kind := self._kind(sentence, text, figures):
+            if kind := self._kind(sentence, figures):
                 return self._reading(kind, sentence, text, figures)
         return None
 
@@ -121,7 +121,7 @@ class Structure:
             return True
         return bool(self.words["bound"].search(sentence)) and bool(_NUMBER.search(sentence))
 
-    def _kind(self, sentence: str, text: str, figures: list[_Figure]) -> str:
+    def _kind(self, sentence: str, figures: list[_Figure]) -> str:
         """The kind of what the sentence speaks of, "" if it is no part of a request."""
         if self.words["output"].search(sentence):
             rest = self.words["output"].sub(" ", sentence)
@@ -165,13 +165,16 @@ class Structure:
 
     def _figures(self, text: str) -> Iterator[_Figure]:
         """The numbers of a text, with what the words around each say of it."""
-        last = 0
+        last, told = 0, ""
         for match in _NUMBER.finditer(text):
             before = text[max(last, match.start() - _SEGMENT) : match.start()]
             before = re.split(r"[.!?]\s|\n", before)[-1]
             after = text[match.end() : match.end() + 24]
             last = match.end()
-            yield _Figure(_value(match), _unit(match), self._role(before, after))
+            unit, role = _unit(match), self._role(before, after)
+            # "requires 1027 pages (only 1024 available)": what has no unit is of the sort named before.
+            told = unit or told if role else told
+            yield _Figure(_value(match), unit or told, role)
 
     def _role(self, before: str, after: str) -> str:
         words = self.words
