@@ -25,6 +25,7 @@ _LONGEST_CODE = 100
 _SUCCESS = range(200, 300)
 _LONGEST_REPR = 1 << 14  # characters of a Python dictionary, as it is printed, that are parsed
 _MOST_BRACKETS = 400
+_WRAPPED = re.compile(r"\n[ \t]+")  # a terminal broke the line
 _HTML = re.compile(r"\s{0,20}<(?:!doctype|html|head|center|title|body)\b", re.IGNORECASE)
 _LONGEST_HTML = 1 << 15
 _NO_TEXT = re.compile(r"<(script|style)\b[^<>]*>.*?</\1\s*>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
@@ -176,7 +177,7 @@ class ErrorFacts:
                     setattr(self, name, sum(counts))
 
     def _keep(self, text: str) -> None:
-        text = text[:_LONGEST_TEXT]
+        text = _WRAPPED.sub(" ", text[:_LONGEST_TEXT])
         if text and text not in self.texts:
             self.texts.append(text)
 

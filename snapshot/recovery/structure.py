@@ -46,7 +46,7 @@ class Reading:
 
     Attributes:
         kind: as in the table `kinds` of the rule file.
-        figures: numbers by the name of the field of an error class: "limit", "requested", "excess".
+        figures: numbers by the field of `ErrorClass`: "limit", "requested", "prompt", "output", "excess".
         unit: of the figures, "" if there are none.
         key: name of the limit: see `ErrorClass.limit_key`.
     """
@@ -147,16 +147,8 @@ class Structure:
         told = [figure for figure in told if figure.unit in allowed]
         unit = next((figure.unit for figure in told if figure.role == "limit"), "")
         unit = unit or next((figure.unit for figure in told), "")
-        told = [figure for figure in told if figure.unit == unit]
-        found: dict[str, int] = {}
-        for figure in told:
-            if figure.role == "requested":
-                found["requested"] = max(figure.value, found.get("requested", 0))
-            else:
-                found.setdefault(figure.role, figure.value)
-        limit, requested = found.get("limit"), found.get("requested")
-        if limit is not None and requested is not None and requested <= limit:
-            del found["requested"]  # a share of what was sent, or another request's
+        found = _by_role(kind, [figure for figure in told if figure.unit == unit])
+        limit = found.get("limit")
         if unit == "tokens" and kind != "max_tokens" and limit is not None and limit < _SMALLEST_WINDOW:
             found = {}
         per_message = self.words["per_message"].search(sentence) is not None
@@ -171,13 +163,25 @@ class Structure:
             before = re.split(r"[.!?]\s|\n", before)[-1]
             after = text[match.end() : match.end() + 24]
             last = match.end()
-            unit, role = _unit(match), self._role(before, after)
+            rest = text[match.end("number") : match.end() + 32]
+            unit, role = _unit(match), self._role(before, after, rest)
             # "requires 1027 pages (only 1024 available)": what has no unit is of the sort named before.
             told = unit or told if role else told
             yield _Figure(_value(match), unit or told, role)
 
-    def _role(self, before: str, after: str) -> str:
+    def _role(self, before: str, after: str, rest: str) -> str:
+        """What a number is: "limit", "requested", "prompt", "output", "excess", or "" if nothing tells.
+
+        Args:
+            before: the words before it, back to the last number.
+            after: the words behind it and its unit.
+            rest: its unit and the words behind that.
+        """
         words = self.words
+        for share in ("output", "prompt"):
+            if words[f"{share}_before"].search(before) or words[f"{share}_after"].match(rest):
+                bounded = words["limit_after"].match(after) or words["limit_near"].search(before)
+                return "limit" if bounded else share
         if words["excess_before"].search(before):
             return "excess"
         if words["limit_after"].match(after):
@@ -218,6 +222,23 @@ def limit_key(kind: str, unit: str, per_message: bool = False, many: bool = Fals
         "images": images.get(unit, ""),
         "documents": documents.get(unit, ""),
     }.get(kind, "")
+
+
+def _by_role(kind: str, figures: list[_Figure]) -> dict[str, int]:
+    """The numbers by what they are. Of several limits the first counts, of several sizes the largest."""
+    of: dict[str, list[int]] = {}
+    for figure in figures:
+        of.setdefault(figure.role, []).append(figure.value)
+    found = {role: of[role][0] for role in ("limit", "excess") if role in of}
+    prompt, output = max(of.get("prompt", [0])), max(of.get("output", [0]))
+    sizes = [*of.get("requested", []), *((output,) if kind == "max_tokens" else (prompt,)), 0]
+    if kind == "output" and prompt and output:
+        found |= {"prompt": prompt, "output": output}
+        sizes.append(prompt + output)
+    # What is within the limit is a share of what was sent, or of another request.
+    if max(sizes) > found.get("limit", 0):
+        found["requested"] = max(sizes)
+    return found
 
 
 def _last(pattern: re.Pattern[str], text: str) -> int:
