@@ -187,13 +187,16 @@ def _judge(said: ErrorFacts, table: _Table, provider: str) -> ErrorClass:
                 {**said.figures, **reading.figures} if reading.unit in ("tokens", "") else reading.figures
             )
             return _verdict(said, reading.kind, figures, reading.unit or "tokens", key=reading.key)
-        figures, key = _figures(match, said) if rule.unit or match else {}, ""
+        figures = _figures(match, said) if rule.unit or match else {}
+        kind, key = rule.kind, ""
         if rule.unit and figures.keys().isdisjoint(("limit", "requested", "excess")):
-            # The words are known, and others beside them may name figures.
+            # The words are known, and others beside them may name figures, or the answer's share.
             reading = table.structure.read(said.texts, []) or Reading("")
             if reading.unit == rule.unit:
                 figures, key = {**figures, **reading.figures}, reading.key
-        return _verdict(said, rule.kind, figures, rule.unit, less=rule.less, key=key)
+            if (kind, reading.kind) == ("context", "output"):
+                kind = reading.kind
+        return _verdict(said, kind, figures, rule.unit, less=rule.less, key=key)
     return _verdict(said, "other", {}, "")
 
 
