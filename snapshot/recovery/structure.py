@@ -19,6 +19,7 @@ __all__ = ["Reading", "Structure"]
 _LONGEST = 8192  # characters of an error that are read
 _SEGMENT = 100  # characters before a number in which a word may say what it is
 _SMALLEST_WINDOW = 16  # tokens: what is smaller is no window
+_LEAST_LIMIT = 1024  # bytes: what is smaller and has no unit is something else
 _LEAST_BYTES = 100_000  # a number without a unit that counts bytes, not images or pages
 _SENTENCE = re.compile(r"(?<=[.!?;。；])\s+|[\r\n]+")
 _PARTS = re.compile(r"[_\-.\s]+|(?<=[a-z])(?=[A-Z])")
@@ -145,6 +146,8 @@ class Structure:
         allowed = next((units for name, _, units in self.subjects if name == kind), ("tokens",))
         told = [_with_unit(figure, kind, sentence) for figure in figures if figure.role]
         told = [figure for figure in told if figure.unit in allowed]
+        if kind == "bytes":
+            told = [figure for figure in told if figure.value >= _LEAST_LIMIT]
         unit = next((figure.unit for figure in told if figure.role == "limit"), "")
         unit = unit or next((figure.unit for figure in told), "")
         found = _by_role(kind, [figure for figure in told if figure.unit == unit])
@@ -163,6 +166,8 @@ class Structure:
             before = re.split(r"[.!?]\s|\n", before)[-1]
             after = text[match.end() : match.end() + 24]
             last = match.end()
+            if self.words["status"].match(text[match.start() : match.end() + 24]):
+                continue
             rest = text[match.end("number") : match.end() + 32]
             unit, role = _unit(match), self._role(before, after, rest)
             # "requires 1027 pages (only 1024 available)": what has no unit is of the sort named before.
