@@ -26,7 +26,7 @@ __all__ = ["recover"]
 _AT_LEAST = 1.02
 # An estimate is corrected by a factor within these bounds: figures beyond them are about something else.
 _LEAST, _MOST = 0.5, 4.0
-# Of what a provider says is its limit on bytes or images, what is used.
+# Of a limit on bytes that the error does not name, what is used.
 _ROOM = 0.9
 
 
@@ -59,7 +59,14 @@ def recover(
     """
     verdict = classify_error(error, provider=provider)
     if not (verdict.overflow or verdict.curable_by_less):
-        raise NotOverflow(f"this is no overflow but {verdict.kind}: {verdict.text[:200]}", kind=verdict.kind)
+        if verdict.cause_unknown:
+            what = (
+                f"the error names no cause that is known ({verdict.text[:200] or 'it is empty'}); "
+                "compact makes the request smaller all the same"
+            )
+        else:
+            what = f"this is no overflow but {verdict.kind}: {verdict.text[:200]}"
+        raise NotOverflow(what, kind=verdict.kind)
     settings = replace(options or Options(), **changes)
     return compact(
         conversation,
@@ -110,11 +117,15 @@ def _corrected(settings: Options, verdict: ErrorClass, sent: _Sent, model: str) 
         limits["images_per_request"] = min(stated or images // 2, limits.get("images_per_request", images))
         return replace(settings, limits=limits)
     if verdict.kind == "bytes":
-        stated = verdict.limit if verdict.unit == "bytes" else None
-        known = stated or limits.get("request_bytes") or reader.limits.get("request_bytes", 0)
-        # A body within the limit that is known was too large all the same: half of it is tried.
         size = body_bytes(sent.messages)
-        limits["request_bytes"] = int(known * _ROOM) if 0 < known < size else size // 2
+        stated = verdict.limit if verdict.unit == "bytes" else None
+        if stated:
+            # What was sent beside the messages counts as well. The ladder leaves a margin of its own.
+            known = stated - max(0, (verdict.requested or 0) - size)
+        else:
+            known = int(_ROOM * (limits.get("request_bytes") or reader.limits.get("request_bytes", 0)))
+        # A body within the limit that is known was too large all the same: half of it is tried.
+        limits["request_bytes"] = known if 0 < known < size else size // 2
         return replace(settings, limits=limits)
     window = settings.window or reader.window
     if verdict.unit == "tokens" and verdict.limit:
