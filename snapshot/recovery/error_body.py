@@ -28,8 +28,6 @@ _MOST_BRACKETS = 400
 _WRAPPED = re.compile(r"\n[ \t]+")  # a terminal broke the line
 _HTML = re.compile(r"\s{0,20}<(?:!doctype|html|head|center|title|body)\b", re.IGNORECASE)
 _LONGEST_HTML = 1 << 15
-_NO_TEXT = re.compile(r"<(script|style)\b[^<>]*>.*?</\1\s*>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
-_TAG = re.compile(r"<[^<>]{0,2000}>")
 
 
 @dataclass(slots=True)
@@ -241,8 +239,21 @@ def _extract_value(error: object, said: ErrorFacts) -> ErrorFacts:
 
 def plain_of(page: str) -> str:
     """The words of a page of HTML, a line for each element, without scripts, styles and tags."""
-    page = _NO_TEXT.sub(" ", page[:_LONGEST_HTML])
-    lines = (line.strip() for line in html.unescape(_TAG.sub("\n", page)).splitlines())
+    page = page[:_LONGEST_HTML]
+    lower, words, at = page.lower(), list[str](), 0
+    while (start := page.find("<", at)) >= 0:
+        words.append(page[at:start])
+        close = ">"
+        for opening, closing in (("<!--", "-->"), ("<script", "</script"), ("<style", "</style")):
+            if lower.startswith(opening, start):
+                close = closing
+        end = lower.find(close, start + 1)
+        if end < 0:  # cut off: what follows is no text
+            break
+        at = end if close.startswith("</") else end + len(close)
+    else:
+        words.append(page[at:])
+    lines = (" ".join(line.split()) for line in html.unescape("\n".join(words)).splitlines())
     return "\n".join(dict.fromkeys(line for line in lines if line))
 
 

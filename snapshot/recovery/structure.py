@@ -146,8 +146,6 @@ class Structure:
         allowed = next((units for name, _, units in self.subjects if name == kind), ("tokens",))
         told = [_with_unit(figure, kind, sentence) for figure in figures if figure.role]
         told = [figure for figure in told if figure.unit in allowed]
-        if kind == "bytes":
-            told = [figure for figure in told if figure.value >= _LEAST_LIMIT]
         unit = next((figure.unit for figure in told if figure.role == "limit"), "")
         unit = unit or next((figure.unit for figure in told), "")
         found = _by_role(kind, [figure for figure in told if figure.unit == unit])
@@ -275,6 +273,8 @@ def _unit(match: re.Match[str]) -> str:
 def _with_unit(figure: _Figure, kind: str, sentence: str) -> _Figure:
     """`figure` with the unit that goes without saying."""
     if figure.unit:
+        return figure
+    if kind == "bytes" and figure.value < _LEAST_LIMIT:
         return figure
     if kind in ("images", "documents"):
         unit = kind
