@@ -189,12 +189,13 @@ def _judge(said: ErrorFacts, table: _Table, provider: str) -> ErrorClass:
             return _verdict(said, reading.kind, figures, reading.unit or "tokens", key=reading.key)
         figures = _figures(match, said) if rule.unit or match else {}
         kind, key = rule.kind, ""
-        if rule.unit and figures.keys().isdisjoint(("limit", "requested", "excess")):
+        if rule.unit and not figures.keys() >= {"limit", "requested"} and "excess" not in figures:
             # The words are known, and others beside them may name figures, or the answer's share.
             reading = table.structure.read(said.texts, []) or Reading("")
-            if reading.unit == rule.unit:
-                figures, key = {**figures, **reading.figures}, reading.key
-            if (kind, reading.kind) == ("context", "output"):
+            bare = figures.keys().isdisjoint(("limit", "requested"))
+            if reading.unit == rule.unit and (bare or reading.figures.get("limit") == figures.get("limit")):
+                figures, key = {**reading.figures, **figures}, reading.key
+            if (kind, reading.kind) == ("context", "output") and bare:
                 kind = reading.kind
         return _verdict(said, kind, figures, rule.unit, less=rule.less, key=key)
     return _verdict(said, "other", {}, "")

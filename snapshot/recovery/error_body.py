@@ -25,6 +25,7 @@ _LONGEST_CODE = 100
 _SUCCESS = range(200, 300)
 _LONGEST_REPR = 1 << 14  # characters of a Python dictionary, as it is printed, that are parsed
 _MOST_BRACKETS = 400
+_MOST_STARTS = 4
 _WRAPPED = re.compile(r"\n[ \t]+")  # a terminal broke the line
 _HTML = re.compile(r"\s{0,20}<(?:!doctype|html|head|center|title|body)\b", re.IGNORECASE)
 _LONGEST_HTML = 1 << 15
@@ -103,17 +104,24 @@ class ErrorFacts:
             if found:
                 self.see(value, depth + 1)
                 return True
-        start = text.find("{", 0, 2000)
-        if start <= 0 or "\ndata:" in text[:2000] or text.startswith("data:"):
+        if text.startswith("data:") or "\ndata:" in text[:2000]:
             return False
-        found, value = _json(text[start:], whole=False)
-        if not found:
-            found, value = _printed(text[start:])
-        if not found or not isinstance(value, Mapping) or not value:
+        start = -1
+        for _ in range(_MOST_STARTS):  # the first braces may belong to the words
+            start = text.find("{", start + 1, 2000)
+            if start < 0:
+                return False
+            value, length = _begun(text[start:])
+            if length:
+                break
+        else:
             return False
         before = text[:start].strip()  # names of classes mostly: codes, rather than what is said
         self.see_code(before) if len(before) <= _LONGEST_CODE else self._keep(before)
         self.see(value, depth + 1)
+        rest = text[start + length :]
+        if "{" in rest:  # a gateway that tried several providers says what each said
+            self.see_text(rest, depth + 1)
         return True
 
     def _see_events(self, text: str, depth: int) -> bool:
@@ -287,18 +295,30 @@ def _str(error: BaseException) -> str:
         return ""
 
 
-def _json(text: str, *, whole: bool = True) -> tuple[bool, object]:
-    """Whether `text` is (`whole`) or begins with JSON, and the value."""
+def _json(text: str) -> tuple[bool, object]:
+    """Whether `text` is JSON, and the value."""
     if len(text) > _LONGEST_JSON:
         return False, None
     try:
-        return True, json.loads(text) if whole else json.JSONDecoder().raw_decode(text)[0]
+        return True, json.loads(text)
     except (ValueError, RecursionError):
         return False, None
 
 
+def _begun(text: str) -> tuple[Mapping[Any, Any], int]:
+    """The object that `text` begins with, as JSON or printed by Python, and its length, 0 for none."""
+    if len(text) > _LONGEST_JSON:
+        return {}, 0
+    try:
+        value, length = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        found, value = _printed(text)
+        length = text.rfind("}", 0, _LONGEST_REPR) + 1 if found else 0
+    return (value, length) if isinstance(value, Mapping) and value else ({}, 0)
+
+
 def _printed(text: str) -> tuple[bool, object]:
-    """Whether `text` begins with a dictionary as Python prints it, and the value."""
+    """Whether `text`, up to its last brace, is a dictionary as Python prints it, and the value."""
     end = text.rfind("}", 0, _LONGEST_REPR)
     text = text[: end + 1]
     if end < 0 or "'" not in text or text.count("{") + text.count("[") + text.count("(") > _MOST_BRACKETS:
