@@ -134,6 +134,56 @@ def test_images_and_documents_name_their_limit(row):
     assert (found.overflow, found.curable_by_less) == (False, True)
 
 
+# Wordings as providers and servers have or may have them: kind, limit, requested.
+WORDINGS: list[tuple[str, str, int | None, int | None]] = [
+    ('The request exceeds the maximum allowed number of bytes.', 'bytes', None, None),
+    ('Total image size is 60 MB which exceeds the allowed limit of 50 MB per request.', 'images', 50000000, 60000000),
+    ('Too many images in request. Maximum is 500.', 'images', 500, None),
+    ("Invalid 'messages': array too long. Expected an array with maximum length 2048, but got an array with length 3000 instead.", 'message count', 2048, 3000),
+    ("Invalid 'input': array too long. Expected an array with maximum length 1000, but got an array with length 1200 instead.", 'message count', 1000, 1200),
+    ('Please use fewer than 3600 images in your request to models/gemini-3-pro', 'images', 3600, None),
+    ('This model supports up to 5 images', 'images', 5, None),
+    ('The number of images exceeds the maximum of 20', 'images', 20, None),
+    ("1 validation error detected: Value at 'body' failed to satisfy constraint: Member must have length less than or equal to 25000000", 'bytes', 25000000, None),
+    ('too many tokens: size limit exceeded by 1200 tokens. Try using shorter or fewer inputs. The limit for this model is 4096 tokens.', 'context', 4096, None),
+    ('invalid request: total number of tokens in the request exceeds 4096', 'context', 4096, None),
+    ('Request exceeds the maximum image size of 10 MiB.', 'images', 10485760, None),
+    ('Exceeded limit on max bytes per data-uri item : 10485760', 'images', 10485760, None),
+    ('The number of images must be less than 250', 'images', 250, None),
+    ('invalid params, context window exceeds limit(2013)', 'context', None, None),
+    ('输入长度超出限制', 'context', None, None),
+    ('Cannot truncate prompt with n_keep (12000) >= n_ctx (4096)', 'context', 4096, 12000),
+    ('Max tokens of 32000 exceeded', 'context', 32000, None),
+    ('AiError: Ai: The estimated number of input and maximum output tokens (9000) exceeded this model context window limit (8192).', 'output', 8192, 9000),
+    ('Payload reached size limit.', 'bytes', None, None),
+    ('PayloadTooLargeError: request entity too large', 'bytes', None, None),
+    ('received message larger than max (5000000 vs. 4194304)', 'bytes', 4194304, 5000000),
+    ('input (1200 tokens) is too large to process. increase the physical batch size (current batch size: 512)', 'context', None, 1200),
+    ('The document size exceeds 4.5 MB', 'documents', 4500000, None),
+    ('Number of documents in the conversation exceeds 5', 'documents', 5, None),
+    ('Messages have 300 images, more than the 100 allowed', 'images', 100, 300),
+    ('Your conversation is too long. Please start a new one.', 'context', None, None),
+    ('The chat is over the 1M token limit', 'context', 1000000, None),
+    ('Request too long', 'bytes', None, None),
+    ('The input is too large for this model', 'context', None, None),
+    ('content size 3145728 exceeds the maximum 2097152 bytes', 'bytes', 2097152, 3145728),
+    ('HTTP content length exceeded 10485760 bytes.', 'bytes', 10485760, None),
+    ('The maximum context length is 128,000, but the prompt has 140,000', 'context', 128000, 140000),
+    ('prompt_tokens 140000 > max_prompt_tokens 128000', 'context', 128000, 140000),
+    ('Context size exceeded', 'context', None, None),
+    ("The requested model's limit is 8k tokens but 9k tokens were sent", 'context', 8000, 9000),
+    ('入力が長すぎます（最大8192トークン）', 'context', 8192, None),
+    ('프롬프트가 너무 깁니다', 'context', None, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", WORDINGS, ids=lambda row: row[0][:40])
+def test_other_wordings(row):
+    text, *expected = row
+    found = classify_error(refused(text))
+    assert [found.kind, found.limit, found.requested] == expected
+
+
 def test_the_answer_alone_or_both_together():
     both = classify_error(
         refused("prompt (5000 tokens) plus max_tokens (4000) exceeds the context window (8192)")

@@ -22,6 +22,8 @@ _SMALLEST_WINDOW = 16  # tokens: what is smaller is no window
 _LEAST_LIMIT = 1024  # bytes: what is smaller and has no unit is something else
 _LEAST_BYTES = 100_000  # a number without a unit that counts bytes, not images or pages
 _SENTENCE = re.compile(r"(?<=[.!?;。；])\s+|[\r\n]+")
+# "context window exceeds limit(2013)": a code, not a figure.
+_CODE_BEFORE, _CODE_AFTER = re.compile(r"\w\($"), re.compile(r"\)\W{0,8}$")
 _PARTS = re.compile(r"[_\-.\s]+|(?<=[a-z])(?=[A-Z])")
 _BYTES = {"k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 _NUMBER = re.compile(
@@ -33,7 +35,7 @@ _NUMBER = re.compile(
       |[\s-]?(?:\w{1,12}[\s-])?(?P<unit>tokens?|characters?|chars|images?(?:\(s\))?|photos?|pictures?|pages?|documents?|pdfs?
         |files?|attachments?|messages?|pixels?|px)\b)?
     (?![\w/]|\.\d)""",
-    re.VERBOSE | re.IGNORECASE,
+    re.VERBOSE | re.IGNORECASE | re.ASCII,  # a Chinese word may stand right before a number
 )
 _UNITS = {
     "char": "characters", "character": "characters", "photo": "images", "picture": "images",
@@ -166,6 +168,8 @@ class Structure:
             last = match.end()
             if self.words["status"].match(text[match.start() : match.end() + 24]):
                 continue
+            if _CODE_BEFORE.search(before) and _CODE_AFTER.match(text, match.end()):
+                continue
             rest = text[match.end("number") : match.end() + 32]
             unit, role = _unit(match), self._role(before, after, rest)
             # "requires 1027 pages (only 1024 available)": what has no unit is of the sort named before.
@@ -185,12 +189,15 @@ class Structure:
             if words[f"{share}_before"].search(before) or words[f"{share}_after"].match(rest):
                 bounded = words["limit_after"].match(after) or words["limit_near"].search(before)
                 return "limit" if bounded else share
-        if words["excess_before"].search(before):
-            return "excess"
-        if words["limit_after"].match(after):
-            return "limit"
-        if words["requested_after"].match(after):
-            return "requested"
+        sure = (
+            ("excess", words["excess_before"].search(before)),
+            ("limit", words["limit_adjacent"].search(before)),
+            ("limit", words["limit_after"].match(after)),
+            ("requested", words["requested_after"].match(after)),
+        )
+        for role, found in sure:
+            if found:
+                return role
         limit, requested = (_last(words[name], before) for name in ("limit_before", "requested_before"))
         if limit < 0 and requested < 0:
             return "requested" if words["part_before"].search(before) else ""
