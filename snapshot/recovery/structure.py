@@ -76,11 +76,11 @@ class Structure:
     Attributes:
         words: a pattern by its name.
         subjects: what a sentence may speak of, in the order in which they are tried: kind, pattern, units of
-            its figures.
+            its figures, and whether it must be said to be too large.
     """
 
     words: Mapping[str, re.Pattern[str]]
-    subjects: tuple[tuple[str, re.Pattern[str], tuple[str, ...]], ...]
+    subjects: tuple[tuple[str, re.Pattern[str], tuple[str, ...], bool], ...]
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Structure:
@@ -89,7 +89,12 @@ class Structure:
         return cls(
             words={name: re.compile(pattern, flags) for name, pattern in table["words"].items()},
             subjects=tuple(
-                (subject["kind"], re.compile(subject["pattern"], flags), tuple(subject["units"]))
+                (
+                    subject["kind"],
+                    re.compile(subject["pattern"], flags),
+                    tuple(subject["units"]),
+                    subject.get("weak", False),
+                )
                 for subject in table["subjects"]
             ),
         )
@@ -120,9 +125,7 @@ class Structure:
 
     def _complains(self, sentence: str) -> bool:
         """Whether the sentence says that something is too large, or what its maximum is."""
-        if self.words["complaint"].search(sentence):
-            return True
-        return bool(self.words["bound"].search(sentence)) and bool(_NUMBER.search(sentence))
+        return any(self.words[name].search(sentence) for name in ("complaint", "bound"))
 
     def _kind(self, sentence: str, figures: list[_Figure]) -> str:
         """The kind of what the sentence speaks of, "" if it is no part of a request."""
@@ -130,9 +133,13 @@ class Structure:
             rest = self.words["output"].sub(" ", sentence)
             return "output" if self.words["prompt"].search(rest) else "max_tokens"
         units = {figure.unit for figure in figures if figure.role}
-        for kind, pattern, _ in self.subjects:
-            if not pattern.search(sentence):
+        largest = max((figure.value for figure in figures if figure.unit == "bytes"), default=0)
+        too_large = self.words["complaint"].search(sentence) is not None
+        for kind, pattern, _, weak in self.subjects:
+            if not pattern.search(sentence) or (weak and not too_large):
                 continue
+            if kind == "bytes" and 0 < largest < _LEAST_LIMIT:
+                continue  # a key, a frame
             if kind == "bytes" and "tokens" in units:
                 return "context"  # "request body too large, max size: 8000 tokens"
             if kind == "context" and "bytes" in units and "tokens" not in units:
@@ -145,7 +152,7 @@ class Structure:
         return ""
 
     def _reading(self, kind: str, sentence: str, text: str, figures: list[_Figure]) -> Reading:
-        allowed = next((units for name, _, units in self.subjects if name == kind), ("tokens",))
+        allowed = next((units for name, _, units, _ in self.subjects if name == kind), ("tokens",))
         told = [_with_unit(figure, kind, sentence) for figure in figures if figure.role]
         told = [figure for figure in told if figure.unit in allowed]
         unit = next((figure.unit for figure in told if figure.role == "limit"), "")
