@@ -234,7 +234,13 @@ OTHER = [
     "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.",
     "max_tokens must be at least 1, got 0.", "schema exceeds the maximum depth of 10 levels", "The prompt is required",
     "Invalid prompt: your prompt was flagged as potentially violating our usage policy.",
-    "audio duration exceeds 60 seconds", "Expecting value: line 1 column 1 (char 0)",
+    "the JSON object must be str, bytes or bytearray, not 9", "Master key must be 32 bytes for AES-256-GCM",
+    "Message 9 must have a 'role' field", "Input must be 1- or 2-d.", "Azure AD token must be a string, got 9",
+    "Control frame payload cannot be larger than 125 bytes", "window shape cannot be larger than input array shape",
+    "This model takes at most 4 cache breakpoints per request, and this request has 5", "Input must be a dictionary, got 9",
+    "Request body must be valid JSON: line 9", "system message content must be a string or a list of content parts, got 9",
+    "fallback lists in the request body cannot exceed 9 entries", "max_tokens is required for the /v1/messages API",
+    "Filename '9' is not allowed: not permitted in uploaded file names", "audio duration exceeds 60 seconds", "Expecting value: line 1 column 1 (char 0)",
     "peer closed connection without sending complete message body (incomplete chunked read)",
     "Budget has been exceeded! Current cost: 12.1, Max budget: 10.0",
     "You've hit your usage limit. Upgrade your plan to continue.",
@@ -390,11 +396,11 @@ PIECES = [
 @pytest.mark.parametrize("piece", PIECES, ids=repr)
 def test_a_megabyte_of_anything_is_quick(piece):
     for text in ((piece * (1 << 20))[: 1 << 20], "{'message': '" + (piece * (1 << 18))[: 1 << 18]):
-        begin = time.perf_counter()
+        begin = time.process_time()
         for error in (text, {"status": 400, "error": {"message": text, "code": text, "n_ctx": 5}}):
             classify_error(error)
         assert (
-            time.perf_counter() - begin < 2.0
+            time.process_time() - begin < 2.0
         )  # a tenth of it on an idle machine; quadratic work takes minutes
 
 
