@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from snapshot.compaction import Archive, compact
-from snapshot.compaction.assemble import CLOSING, OPENING
+from snapshot.compaction.archive import CLOSING, OPENING
 from snapshot.errors import ArchiveError
 from snapshot.requests import APIS
 from tests.conversations import conversations, long_conversation

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snapshot.overflow import Verdict, recognise
+from snapshot.recovery.classify import ErrorClass, classify_error
 from tests.conftest import HERE
 
 ROWS: list[dict[str, Any]] = json.loads((HERE / "data" / "overflow_errors.json").read_text(encoding="utf-8"))
@@ -83,7 +83,7 @@ def body_of(row: dict[str, Any]) -> dict[str, Any]:
     return body
 
 
-def check(row: dict[str, Any], verdict: Verdict) -> None:
+def check(row: dict[str, Any], verdict: ErrorClass) -> None:
     assert verdict.kind == KINDS.get(row["class"], row["class"]), (row, verdict)
     assert verdict.overflow == row["is_overflow"]
     assert "\n" not in str(verdict)
@@ -105,7 +105,7 @@ def test_each_row(row):
         {"status": row["status"], "text": row["text"]},
         {"status_code": row["status"], "error": {"message": row["text"]}},
     ):
-        check(row, recognise(error, provider=row["provider"]))
+        check(row, classify_error(error, provider=row["provider"]))
 
 
 @pytest.mark.parametrize("row", WITH_BODY, ids=named)
@@ -123,23 +123,24 @@ def test_each_row_in_the_body_its_provider_sends(row):
         HTTPStatusError(status, json.dumps(body)),
         ClientError(status, "ValidationException", row["text"]),
     ):
-        check(row, recognise(error, provider=row["provider"]))
+        check(row, classify_error(error, provider=row["provider"]))
 
 
 @pytest.mark.parametrize("row", WITH_BODY, ids=named)
 def test_each_row_behind_gateways(row):
     status, raw = row["status"], json.dumps(body_of(row))
-    check(row, recognise({"status": status, "body": f"litellm.APIError: AnthropicException - {raw}"}))
+    check(row, classify_error({"status": status, "body": f"litellm.APIError: AnthropicException - {raw}"}))
     check(
-        row, recognise({"status": status, "body": f"The model returned the following errors: {row['text']}"})
+        row,
+        classify_error({"status": status, "body": f"The model returned the following errors: {row['text']}"}),
     )
     routed = {"error": {"message": "Provider returned error", "code": status, "metadata": {"raw": raw}}}
-    check(row, recognise(routed))
-    check(row, recognise(json.dumps({"status": status, "body": routed}).encode()))
+    check(row, classify_error(routed))
+    check(row, classify_error(json.dumps({"status": status, "body": routed}).encode()))
     caused = RuntimeError("the step failed")
     caused.__cause__ = APIStatusError(status, routed)
-    check(row, recognise(caused))
-    check(row, recognise(BaseExceptionGroup("tasks", [ValueError("no"), caused])))
+    check(row, classify_error(caused))
+    check(row, classify_error(BaseExceptionGroup("tasks", [ValueError("no"), caused])))
 
 
 @pytest.mark.parametrize("row", [row for row in WITH_BODY if row["is_overflow"]], ids=named)
@@ -148,9 +149,9 @@ def test_each_overflow_in_a_stream(row):
         pytest.skip("a body too large is refused before there is a stream")
     error = {"message": row["text"], "code": row.get("code")}
     event = {"type": "response.failed", "response": {"status": "failed", "error": error, "output": []}}
-    check(row, recognise(event))
-    check(row, recognise({"type": "error", "error": {"type": "invalid_request_error", **error}}))
-    check(row, recognise(f"event: response.failed\ndata: {json.dumps(event)}\n\ndata: [DONE]\n"))
+    check(row, classify_error(event))
+    check(row, classify_error({"type": "error", "error": {"type": "invalid_request_error", **error}}))
+    check(row, classify_error(f"event: response.failed\ndata: {json.dumps(event)}\n\ndata: [DONE]\n"))
 
 
 # Text, and what it names: kind, limit, requested, prompt, excess.
@@ -181,7 +182,7 @@ FIGURES = [
 @pytest.mark.parametrize("row", FIGURES, ids=lambda row: row[0][:40])
 def test_figures_are_read(row):
     text, *named_figures = row
-    verdict = recognise(text)
+    verdict = classify_error(text)
     found = [verdict.kind, verdict.limit, verdict.requested, verdict.prompt, verdict.excess]
     assert found == named_figures
 
@@ -191,7 +192,7 @@ def test_every_figure_of_a_limit_in_the_table_is_read():
     without = []
     for row in SAID:
         digits = sum(char.isdigit() for char in row["text"])
-        verdict = recognise({"status": row["status"], "body": row["text"]}, provider=row["provider"])
+        verdict = classify_error({"status": row["status"], "body": row["text"]}, provider=row["provider"])
         if row["is_overflow"] and digits >= 4 and verdict.limit is None and verdict.excess is None:
             without.append(row["text"])
     assert without == ['{"error":{"code":"1261","message":"Prompt exceeds max length"}}']
@@ -200,17 +201,17 @@ def test_every_figure_of_a_limit_in_the_table_is_read():
 def test_figures_in_fields_of_the_body():
     body = {"error": {"code": 400, "type": "exceed_context_size_error", "n_prompt_tokens": 9000, "n_ctx": 8192,
                       "message": "the request exceeds the available context size, try increasing it"}}  # fmt: skip
-    verdict = recognise(APIStatusError(400, body))
+    verdict = classify_error(APIStatusError(400, body))
     assert (verdict.limit, verdict.requested, verdict.unit, verdict.excess) == (8192, 9000, "tokens", 808)
 
 
 def test_what_sending_less_cures():
     def less(text: str, status: int = 400) -> bool:
-        return recognise({"status": status, "body": text}).curable_by_less
+        return classify_error({"status": status, "body": text}).curable_by_less
 
     groq = "Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 12328, please"
     assert less(groq, 413)
-    assert recognise({"status": 413, "body": groq}).overflow is False
+    assert classify_error({"status": 413, "body": groq}).overflow is False
     assert less("Rate limit reached for m on tokens per day (TPD): Limit 1000, Used 0, Requested 2000.", 429)
     assert not less("Rate limit reached for m on tokens per min: Limit 3000, Used 2900, Requested 400.", 429)
     assert less("Extra usage is required for long context requests.", 429)
@@ -220,12 +221,12 @@ def test_what_sending_less_cures():
 
 
 def test_whether_max_tokens_alone_may_do():
-    assert recognise(
+    assert classify_error(
         "input length and `max_tokens` exceed context limit: 188240 + 64000 > 200000"
     ).output_alone
-    assert recognise("`inputs` tokens + `max_new_tokens` must be <= 4096").output_alone
-    assert not recognise("max_tokens must be at least 1, got -186.").output_alone
-    assert not recognise("prompt is too long: 210000 tokens > 200000 maximum").output_alone
+    assert classify_error("`inputs` tokens + `max_new_tokens` must be <= 4096").output_alone
+    assert not classify_error("max_tokens must be at least 1, got -186.").output_alone
+    assert not classify_error("prompt is too long: 210000 tokens > 200000 maximum").output_alone
 
 
 @pytest.mark.parametrize(
@@ -251,53 +252,53 @@ def test_whether_max_tokens_alone_may_do():
     ],
 )  # fmt: skip
 def test_what_is_no_overflow(error):
-    assert recognise(error).kind == "other"
-    assert not recognise(error).overflow
+    assert classify_error(error).kind == "other"
+    assert not classify_error(error).overflow
 
 
 def test_an_answer_without_a_body_means_something_at_one_provider():
     for error in ({"status": 400}, "400 status code (no body)", {"status": 413, "body": ""}):
-        assert recognise(error, provider="Cerebras").kind == "context"
+        assert classify_error(error, provider="Cerebras").kind == "context"
     error = APIStatusError(400, None, "Error code: 400")
-    assert recognise(error).kind == "other"
+    assert classify_error(error).kind == "other"
     error.request = type("Request", (), {"url": "https://api.cerebras.ai/v1/chat/completions"})()  # type: ignore[attr-defined]
-    assert recognise(error).kind == "context"
-    assert recognise({"status": 413}, provider="anthropic").kind == "bytes"
+    assert classify_error(error).kind == "context"
+    assert classify_error({"status": 413}, provider="anthropic").kind == "bytes"
 
 
 def test_the_providers_words_decide_over_the_gateways():
     assert (
-        recognise({"status": 400, "body": {"error": {"message": "Provider returned error"}}}).kind
+        classify_error({"status": 400, "body": {"error": {"message": "Provider returned error"}}}).kind
         == "wrapper"
     )
     nested = {"error": {"message": "Provider returned error", "code": 400, "metadata": {
         "raw": '{"error":{"message":"Rate limit reached for m: Limit 30, Used 1, Requested 2","code":"rate_limit_exceeded"}}'
     }}}  # fmt: skip
-    assert recognise(nested).kind == "rate limit"
+    assert classify_error(nested).kind == "rate limit"
 
 
 def test_successes_that_cannot_be_one():
-    xiaomi = recognise(RESPONSES["xiaomi"], window=262_144)
+    xiaomi = classify_error(RESPONSES["xiaomi"], window=262_144)
     assert (xiaomi.kind, xiaomi.overflow, xiaomi.requested, xiaomi.limit) == (
         "silent",
         True,
         261_900,
         262_144,
     )
-    assert recognise(RESPONSES["xiaomi"]).kind == "silent"
-    assert recognise(RESPONSES["xiaomi"], window=1_000_000).kind == "other"
-    ollama = recognise(RESPONSES["ollama"], sent=50_000)
+    assert classify_error(RESPONSES["xiaomi"]).kind == "silent"
+    assert classify_error(RESPONSES["xiaomi"], window=1_000_000).kind == "other"
+    ollama = classify_error(RESPONSES["ollama"], sent=50_000)
     assert (ollama.kind, ollama.requested, ollama.limit) == ("silent", 50_000, 4096)
-    assert recognise(RESPONSES["ollama"], sent=5000).kind == "other"
+    assert classify_error(RESPONSES["ollama"], sent=5000).kind == "other"
     taken = {
         "usage": {"prompt_tokens": 210_000, "completion_tokens": 80},
         "choices": [{"finish_reason": "stop"}],
     }
-    assert recognise(taken, window=200_000).kind == "silent"
+    assert classify_error(taken, window=200_000).kind == "silent"
     cached = {"usage": {"input_tokens": 10, "cache_read_input_tokens": 210_000, "output_tokens": 5}}
-    assert recognise(cached, window=200_000).requested == 210_010
+    assert classify_error(cached, window=200_000).requested == 210_010
     stopped = {"type": "message_delta", "delta": {"stop_reason": "model_context_window_exceeded"}}
-    assert recognise(stopped).kind == "stop reason"
+    assert classify_error(stopped).kind == "stop reason"
 
 
 def test_exceptions_that_bite():
@@ -309,11 +310,11 @@ def test_exceptions_that_bite():
         def __str__(self) -> str:
             raise ValueError
 
-    assert recognise(BitingError()).kind == "other"
+    assert classify_error(BitingError()).kind == "other"
     loop = ValueError("round")
     loop.__cause__ = RuntimeError("and round")
     loop.__cause__.__cause__ = loop
-    assert recognise(loop).kind == "other"
+    assert classify_error(loop).kind == "other"
 
 
 JUNK = st.recursive(
@@ -329,10 +330,10 @@ JUNK = st.recursive(
 @given(JUNK, st.text(max_size=10))
 def test_any_junk_gets_a_verdict(junk, provider):
     for error in (junk, APIStatusError(400, junk), HTTPStatusError(500, junk), ValueError(junk)):
-        verdict = recognise(error, provider=provider)
-        assert isinstance(verdict, Verdict)
+        verdict = classify_error(error, provider=provider)
+        assert isinstance(verdict, ErrorClass)
         assert "\n" not in str(verdict)
-        assert verdict == recognise(error, provider=provider)
+        assert verdict == classify_error(error, provider=provider)
 
 
 @pytest.mark.parametrize(
@@ -342,5 +343,5 @@ def test_any_junk_gets_a_verdict(junk, provider):
 )  # fmt: skip
 def test_time_grows_with_length_at_most(piece):
     """Were the work quadratic, this would not end."""
-    small, large = (recognise((piece * size)[:size]) for size in (1 << 16, 1 << 20))
+    small, large = (classify_error((piece * size)[:size]) for size in (1 << 16, 1 << 20))
     assert large.kind == small.kind

@@ -21,7 +21,12 @@ from snapshot.messages import Message, Text, Transcript
 from snapshot.serialization import from_json, to_json
 from snapshot.source.source import Source, source_of
 
-__all__ = ["Archive", "Changed", "Found", "PagedPart"]
+__all__ = ["CLOSING", "OPENING", "Archive", "Changed", "Found", "PagedPart"]
+
+OPENING = "== ARCHIVE OF EARLIER MESSAGES =="
+"""First line of the text that leads the pages in a request."""
+CLOSING = "== END OF ARCHIVE =="
+"""First line of the text that follows them."""
 
 SCHEMA = "snapshot-pages/archive/2"
 _FORMER_SCHEMA = "snapshot-pages/archive/1"

@@ -9,18 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from snapshot.compaction.archive import Archive
+from snapshot.compaction.archive import CLOSING, OPENING, Archive
 from snapshot.compaction.context import PLACE
 from snapshot.messages import Image, Message, Text
 from snapshot.pages.render import Page
 from snapshot.source.marks import GUIDE
 
-__all__ = ["CLOSING", "FACTS_LEAD", "OPENING", "archive_messages", "left_out_text"]
+__all__ = ["FACTS_LEAD", "archive_messages", "left_out_text"]
 
-OPENING = "== ARCHIVE OF EARLIER MESSAGES =="
-"""First line of the text that leads the pages in a request."""
-CLOSING = "== END OF ARCHIVE =="
-"""First line of the text that follows them."""
 CONTINUED = "(more pages of the archive follow)"
 """What the assistant says between two messages of pages, where one message may not hold all of them."""
 

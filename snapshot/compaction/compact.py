@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 from snapshot.compaction import boundaries
 from snapshot.compaction.archive import Archive, Changed
@@ -25,7 +25,7 @@ from snapshot.models.ids import profile_for
 from snapshot.models.profile import ModelProfile
 from snapshot.redaction import Redactor
 
-__all__ = ["Compaction", "Correction", "compact", "compacted", "transcript_of"]
+__all__ = ["Compaction", "Correction", "compact", "compacted", "drafted", "transcript_of"]
 
 # Share of the window that must be new before a conversation with pages is compacted again.
 _NEWS = 10
@@ -80,13 +80,14 @@ class Correction:
         scale: factor on the tokens of text.
         last_resort: whether the digest may be taken where nothing else makes the request safe.
         forced: whether something must be done although the estimate sees no need, open calls or not.
-        below: tokens, by the estimate, that the request must stay below: it was refused with as many.
+        refused: which form of the conversation was refused for its tokens: what comes back takes less.
+            "whole": all of it as text; "projected": as an earlier compaction has it.
     """
 
     scale: float = 1.0
     last_resort: bool = False
     forced: bool = False
-    below: int | None = None
+    refused: Literal["", "whole", "projected"] = ""
 
 
 def compact(
@@ -154,12 +155,12 @@ def compacted(
 ) -> Compaction:
     """What `compact` gives, with a correction of the estimate."""
     transcript = transcript_of(conversation)
-    drafted = _drafted(draft)
-    if trigger == "preflight" and not drafted:
+    new = drafted(draft)
+    if trigger == "preflight" and not new:
         raise SnapshotError("the trigger 'preflight' wants a draft: the messages about to be sent")
     reader = profile_for(model)
     full = archive.restore(transcript) if archive is not None else transcript
-    messages, repairs = boundaries.repair((*full.messages, *drafted))
+    messages, repairs = boundaries.repair((*full.messages, *new))
     usage = context_usage(messages, reader, overhead=options.overhead)
     estimator = replace(usage.estimator, scale=usage.estimator.scale * correction.scale)
     context = _context(
@@ -174,6 +175,9 @@ def compacted(
     )
     projection = projected(context)
     before = projection.tokens if projection is not None else context.cost(messages)
+    if correction.refused:
+        before = context.cost(messages) if correction.refused == "whole" else before
+        context = _below(context, before)
     if projection is not None:
         usage = replace(usage, tokens=before)
     report = replace(
@@ -182,20 +186,19 @@ def compacted(
         unanswered=repairs.unanswered,
         empty=repairs.empty,
     )
-    goal = context.budget.goal
-    if correction.below is not None:
-        goal = min(goal, correction.below - 1)
     reason = _reason_to_wait(context, trigger, before, usage, projection, forced=correction.forced)
     if not reason:
-        context = _with_redaction(context)
         if trigger == "manual":
-            goal = 0
-        candidate, rungs = climb(context, goal)
+            context = _for_its_size(context, before)
+        context = _with_redaction(context)
+        candidate, rungs = climb(context, 0 if trigger == "manual" else context.budget.goal)
         report = replace(report, rungs=rungs)
-        reason = _reason_to_drop(context, candidate, before, projection, trigger, rungs)
+        reason = _reason_to_drop(
+            context, candidate, before, projection, trigger=trigger, rungs=rungs
+        )
         if not reason:
             return _made(candidate, full, report)
-    stayed = _stayed(transcript, full, drafted, projection, context, archive)
+    stayed = _stayed(transcript, full, new, projection=projection, context=context, archive=archive)
     return replace(stayed, report=_with_projection(replace(report, no_op=reason), projection))
 
 
@@ -208,7 +211,8 @@ def transcript_of(conversation: Transcript | Sequence[Any] | Mapping[str, Any]) 
     return from_messages(conversation)
 
 
-def _drafted(draft: Transcript | Sequence[Any]) -> tuple[Message, ...]:
+def drafted(draft: Transcript | Sequence[Any]) -> tuple[Message, ...]:
+    """The messages of a draft, however it is given."""
     if isinstance(draft, Transcript):
         return draft.messages
     if all(isinstance(message, Message) for message in draft):
@@ -252,6 +256,20 @@ def _context(
         format=format_name,
         last_resort=last_resort,
     )
+
+
+def _below(context: Context, refused: int) -> Context:
+    """The context in which only what takes less than the refused request is safe."""
+    budget = context.budget
+    safe = max(1, min(budget.safe, refused - 1))
+    return replace(context, budget=replace(budget, safe=safe, goal=min(budget.goal, safe)))
+
+
+def _for_its_size(context: Context, before: int) -> Context:
+    """The context whose tail is a share of the conversation as it is, where that is smaller than the target."""
+    options, budget = context.options, context.budget
+    goal = min(budget.goal, int(min(options.target, 1.0) * before))
+    return replace(context, budget=replace(budget, tail=min(budget.tail, int(options.tail * goal))))
 
 
 def _with_redaction(context: Context) -> Context:
@@ -318,7 +336,7 @@ def _reason_to_wait(
         news = context.after[min(context.first_cut, len(context.messages))] - context.former.tail
         if not context.former.light and news < budget.window // _NEWS:
             return f"only {max(0, news):,} tokens are new since the last compaction"
-    if trigger == "after-turn" and sendable:
+    if trigger == "after-turn":
         if context.messages[-1].role != "assistant":
             return "the turn is not over"
         if projection is not None and context.cut() <= context.first_cut:
@@ -338,6 +356,7 @@ def _reason_to_drop(
     candidate: Candidate,
     before: int,
     projection: Candidate | None,
+    *,
     trigger: Trigger,
     rungs: Sequence[RungReport],
 ) -> str:
@@ -388,7 +407,8 @@ def _images(messages: Sequence[Message]) -> int:
 def _stayed(
     transcript: Transcript,
     full: Transcript,
-    drafted: tuple[Message, ...],
+    draft: tuple[Message, ...],
+    *,
     projection: Candidate | None,
     context: Context,
     archive: Archive | None,
@@ -398,11 +418,11 @@ def _stayed(
     if projection is None:
         sent = full if full is not transcript else transcript
         kept = archive if full is transcript and archive is not None else None
-        if drafted:
-            sent = replace(sent, messages=(*sent.messages, *drafted))
+        if draft:
+            sent = replace(sent, messages=(*sent.messages, *draft))
         return Compaction(sent, kept, report, context)
     if full is not transcript:  # it came as it was sent
-        sent = replace(transcript, messages=(*transcript.messages, *drafted)) if drafted else transcript
+        sent = replace(transcript, messages=(*transcript.messages, *draft)) if draft else transcript
         return Compaction(sent, projection.archive, report, context)
     sent = replace(transcript, messages=drawn(projection))
     return Compaction(sent, projection.archive, report, context)

@@ -135,23 +135,10 @@ class Options:
             object.__setattr__(self, name, tuple(_several(name, getattr(self, name))))
         for name in ("pins", "protect"):
             object.__setattr__(self, name, frozenset(_several(name, getattr(self, name))))
-        for name in ("window", "max_output"):
-            _whole(name, getattr(self, name))
-        for name in ("overhead", "threads"):
-            if getattr(self, name) is not None:
-                _whole(name, getattr(self, name))
-        _amount("target", self.target)
-        if self.threshold is not None:
-            _amount("threshold", self.threshold)
-        for name in ("tail", "least_gain"):
-            _share(name, getattr(self, name))
+        self._check_figures()
         for rung in self.rungs:
             if rung not in RUNGS:
-                raise SnapshotError(
-                    f"unknown rung {rung!r}{_near(rung, RUNGS)}: there are {', '.join(RUNGS)}"
-                )
-        for pin in self.pins:
-            _whole("a pin", pin)
+                raise SnapshotError(f"unknown rung {rung!r}{_near(rung, RUNGS)}: there are {', '.join(RUNGS)}")
         for name in ("summarize", "progress"):
             value = getattr(self, name)
             if value is not None and not callable(value):
@@ -163,6 +150,20 @@ class Options:
         if not isinstance(self.focus, str):
             raise SnapshotError(f"focus is {self.focus!r}, it must be text")
         self._check_limits()
+
+    def _check_figures(self) -> None:
+        for name in ("window", "max_output"):
+            _whole(name, getattr(self, name))
+        for name in ("overhead", "threads"):
+            if getattr(self, name) is not None:
+                _whole(name, getattr(self, name))
+        _amount("target", self.target)
+        if self.threshold is not None:
+            _amount("threshold", self.threshold)
+        for name in ("tail", "least_gain"):
+            _share(name, getattr(self, name))
+        for pin in self.pins:
+            _whole("a pin", pin)
 
     def _check_limits(self) -> None:
         from snapshot.models.catalog import LIMITS

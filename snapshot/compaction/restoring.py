@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from snapshot.compaction.archive import Archive
-from snapshot.compaction.assemble import CLOSING, CONTINUED, OPENING, archive_messages
+from snapshot.compaction.archive import CLOSING, OPENING, Archive
+from snapshot.compaction.assemble import CONTINUED, archive_messages
 from snapshot.compaction.boundaries import repair
 from snapshot.errors import ArchiveError
 from snapshot.messages import Image, Message, Part, Text, ToolResult, Transcript
@@ -50,7 +50,7 @@ def restored(archive: Archive, transcript: Transcript) -> Transcript:
 
 
 def _check_whole(archive: Archive, messages: Sequence[Message]) -> None:
-    """Raise unless the archived messages are there: equal, or of the same kinds where credentials were redacted."""
+    """Raise unless the archived messages are there, or ones of the same kinds: credentials were redacted."""
     there = messages[archive.head : archive.boundary]
     if len(there) == len(archive.messages) and all(
         one.role == other.role and list(map(type, one.parts)) == list(map(type, other.parts))

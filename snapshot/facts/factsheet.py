@@ -30,8 +30,8 @@ __all__ = ["Fact", "Factsheet", "factsheet", "find", "ranked_facts"]
 # hosts consist of words, names are words altogether.
 _RISK = {
     "named": 9.0,
-    "hash": 2.0, "uuid": 2.0, "identifier": 1.8, "ip": 1.6, "url": 1.4, "path": 1.5, "mail": 1.4, "version": 1.0,
-    "number": 0.5, "host": 1.0, "time": 0.3, "name": 1.0,
+    "hash": 2.0, "uuid": 2.0, "identifier": 1.8, "ip": 1.6, "url": 1.4, "path": 1.5, "mail": 1.4,
+    "version": 1.0, "number": 0.5, "host": 1.0, "time": 0.3, "name": 1.0,
 }  # fmt: skip
 # What a string is worth more that has a look-alike in the same text.
 _TWIN = 2.0

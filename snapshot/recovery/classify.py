@@ -1,12 +1,14 @@
 """Recognises a provider's error: is the request too large, by which measure, and by how much?
 
-What providers say is data, `snapshot/overflow.toml`; this is the engine. A rule of that file has:
+What providers say is data, `snapshot/recovery/overflow.toml`; this is the engine. A rule of that file has:
 
 * `kind`: one of the table `kinds`
 * conditions, all of which must hold: `pattern` (searched in everything the error says, without regard to
   case), `codes` (one of them is a code of the error), `status` (the HTTP status is one of them; 0 stands for
   none told), `provider` (a part of its name, as the caller or the exception gives it), `bodyless` (the error
   says nothing but its status), `sole` (it has no second text)
+* `structure`: the words of size and the figures of the error say its kind, by `structure.py`; with "figures"
+  only if it names some
 * `unit` of the figures; `less`: sending less is a cure although the kind says nothing of it
 
 In a pattern, `{limit}`, `{requested}`, `{prompt}`, `{output}` and `{excess}` stand for a number, with or
@@ -19,14 +21,15 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from snapshot._resources import locate
-from snapshot._said import Said, exceptions_of, listen
+from snapshot.recovery.error_body import ErrorFacts, exceptions_of, extract
+from snapshot.recovery.structure import Reading, Structure, limit_key
 
-__all__ = ["Verdict", "recognise"]
+__all__ = ["ErrorClass", "classify_error"]
 
 _FIGURES = ("limit", "requested", "prompt", "output", "excess")
 # No space as separator: "limit 400 500 Internal Server Error" is no half a million.
@@ -35,25 +38,37 @@ _UNDECIDED = ("other", "wrapper")
 _LONGEST_GIST = 300
 _OUT_OF_TOKENS = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS"})
 _FILLED = 0.99
+_NEARLY_FULL = 0.8  # estimates may be that much too low
+_DIGITS = "HTTP 0123456789"  # what the words of an error come to that says nothing but its status
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ErrorClass:
     """What an error comes to.
 
     Attributes:
         overflow: the request is too large, and a smaller one would be taken.
         kind: "context", "output" (prompt and max_tokens together), "bytes", "string length", "message
-            count", "stop reason", "silent" are overflow; "images", "rate limit", "quota", "billing",
-            "capacity", "auth", "no vision", "max_tokens", "wrapper", "other" are not.
+            count", "stop reason", "silent" are overflow; "images", "documents", "rate limit", "quota",
+            "billing", "capacity", "auth", "content filter", "no vision", "max_tokens", "wrapper", "other" are
+            not.
         limit, requested: the figures that the error names, None where it names none.
         text: the error's first words, on one line.
-        unit: of the figures: "tokens", "bytes", "characters", "images", "pixels", "patches", "messages".
+        unit: of the figures: "tokens", "bytes", "characters", "images", "pixels", "patches", "pages",
+            "documents", "messages".
         prompt: the prompt's share of `requested`, where the error tells it from the output's.
         excess: by how much the request is too large, where the error says so or it follows.
         status: the HTTP status, 0 if none was told.
-        curable_by_less: a request with less in it may pass: overflow, too many or too large images, and
-            a rate or quota that this one request exceeds by itself.
+        curable_by_less: a request with less in it may pass: overflow, too many or too large images or
+            documents, a rate or quota that this one request exceeds by itself, and an error that says
+            nothing while the window is as good as full (see `sent` of `classify_error`).
+        limit_key: name of the limit that was exceeded, "" where the error does not tell. Those that a layout
+            file may have: "request_bytes", "image_bytes", "images_per_request", "images_per_message",
+            "max_side" (pixels), "max_side_many" (the same, of requests with many images), "max_patches".
+            Others: "window" (tokens), "max_output" (tokens of the answer), "pdf_pages", "documents",
+            "document_bytes", "messages", "string_characters". A limit on the bytes of "image content" may be
+            one on all images together: where each is smaller, it is.
+        output: tokens of answer that were asked for, where the error tells.
     """
 
     overflow: bool
@@ -66,6 +81,8 @@ class Verdict:
     excess: int | None = None
     status: int = 0
     curable_by_less: bool = False
+    limit_key: str = ""
+    output: int | None = None
 
     @property
     def output_alone(self) -> bool:
@@ -73,6 +90,16 @@ class Verdict:
         if self.prompt is not None and self.limit is not None:
             return self.overflow and self.prompt < self.limit
         return self.kind == "output" and self.excess is None
+
+    @property
+    def curable_by_smaller_output(self) -> bool:
+        """Whether the same prompt may pass with a smaller max_tokens (at most `limit` for that kind)."""
+        return self.kind == "max_tokens" or self.output_alone
+
+    @property
+    def cause_unknown(self) -> bool:
+        """Whether the error names no cause at all: whatever is done about it is a guess."""
+        return self.kind in _UNDECIDED
 
     def __str__(self) -> str:
         named = [f"{self.requested:,} {self.unit}".rstrip() if self.requested is not None else ""]
@@ -90,6 +117,7 @@ class _Rule:
     provider: tuple[str, ...]
     bodyless: bool
     sole: bool
+    structure: str
     unit: str
     less: bool
 
@@ -100,11 +128,12 @@ class _Table:
     status_line: re.Pattern[str]
     kinds: Mapping[str, Mapping[str, bool]]
     rules: tuple[_Rule, ...]
+    structure: Structure
 
 
-def recognise(
+def classify_error(
     error: object, *, provider: str = "", window: int | None = None, sent: int | None = None
-) -> Verdict:
+) -> ErrorClass:
     """What `error` says of the request that it answers.
 
     Args:
@@ -114,24 +143,28 @@ def recognise(
         window: tokens of the model's window. With it, a response that reports more input than that, or
             that filled it and wrote nothing, is recognised as a silent overflow.
         sent: the caller's estimate of the prompt's tokens. With it, a server that reports less than half
-            of them read is recognised as one that cut the prompt silently.
+            of them read is recognised as one that cut the prompt silently; and a refusal that names no cause
+            is taken to be curable by less where nearly all of the window was sent.
 
     Never raises: what cannot be understood is of the kind "other".
     """
-    first: Verdict | None = None
+    first: ErrorClass | None = None
     for layer in exceptions_of(error) if isinstance(error, BaseException) else (error,):
         table = _table()
-        said = listen(layer, Said(table.body, table.status_line))
+        said = extract(layer, ErrorFacts(table.body, table.status_line))
         verdict = _silent(said, window, sent) or _judge(said, table, provider)
         if verdict.kind not in _UNDECIDED:
             return verdict
         if first is None or (verdict.kind == "wrapper" and first.kind == "other"):
             first = verdict
     assert first is not None
+    opaque = first.cause_unknown and first.status in (0, 400, 413, 422, 500)
+    if opaque and window and sent and sent >= window * _NEARLY_FULL and not first.text.strip(_DIGITS):
+        return replace(first, curable_by_less=True)
     return first
 
 
-def _judge(said: Said, table: _Table, provider: str) -> Verdict:
+def _judge(said: ErrorFacts, table: _Table, provider: str) -> ErrorClass:
     text = said.all
     who = " ".join([provider, *said.hints]).lower()
     for rule in table.rules:
@@ -146,12 +179,29 @@ def _judge(said: Said, table: _Table, provider: str) -> Verdict:
         match = rule.pattern.search(text) if rule.pattern else None
         if rule.pattern and not match:
             continue
+        if rule.structure:
+            reading = table.structure.read(said.texts, said.codes, strict=rule.structure == "figures")
+            if reading is None:
+                continue
+            figures = (
+                {**said.figures, **reading.figures} if reading.unit in ("tokens", "") else reading.figures
+            )
+            return _verdict(said, reading.kind, figures, reading.unit or "tokens", key=reading.key)
         figures = _figures(match, said) if rule.unit or match else {}
-        return _verdict(said, rule.kind, figures, rule.unit, less=rule.less)
+        kind, key = rule.kind, ""
+        if rule.unit and not figures.keys() >= {"limit", "requested"} and "excess" not in figures:
+            # The words are known, and others beside them may name figures, or the answer's share.
+            reading = table.structure.read(said.texts, []) or Reading("")
+            bare = figures.keys().isdisjoint(("limit", "requested"))
+            if reading.unit == rule.unit and (bare or reading.figures.get("limit") == figures.get("limit")):
+                figures, key = {**reading.figures, **figures}, reading.key
+            if (kind, reading.kind) == ("context", "output") and bare:
+                kind = reading.kind
+        return _verdict(said, kind, figures, rule.unit, less=rule.less, key=key)
     return _verdict(said, "other", {}, "")
 
 
-def _figures(match: re.Match[str] | None, said: Said) -> dict[str, int]:
+def _figures(match: re.Match[str] | None, said: ErrorFacts) -> dict[str, int]:
     """The figures of a match, and those of the body where the words name none; zero is no figure."""
     found: dict[str, int] = {}
     for name, digits in (match.groupdict() if match else {}).items():
@@ -163,7 +213,15 @@ def _figures(match: re.Match[str] | None, said: Said) -> dict[str, int]:
     return {name: value for name, value in {**said.figures, **found}.items() if value}
 
 
-def _verdict(said: Said, kind: str, figures: Mapping[str, int], unit: str, *, less: bool = False) -> Verdict:
+def _verdict(
+    said: ErrorFacts,
+    kind: str,
+    figures: Mapping[str, int],
+    unit: str,
+    *,
+    less: bool = False,
+    key: str = "",
+) -> ErrorClass:
     meaning = _table().kinds[kind]
     limit, requested = figures.get("limit"), figures.get("requested")
     excess = figures.get("excess")
@@ -173,7 +231,7 @@ def _verdict(said: Said, kind: str, figures: Mapping[str, int], unit: str, *, le
     # A rate that this one request exceeds never clears by waiting.
     alone = kind == "rate limit" and excess is not None
     named = limit is not None or requested is not None or excess is not None
-    return Verdict(
+    return ErrorClass(
         overflow=overflow,
         kind=kind,
         limit=limit,
@@ -184,10 +242,12 @@ def _verdict(said: Said, kind: str, figures: Mapping[str, int], unit: str, *, le
         excess=excess,
         status=said.status,
         curable_by_less=overflow or meaning.get("less", False) or less or alone,
+        limit_key=key or limit_key(kind, unit, many="many-image" in said.all),
+        output=figures.get("output"),
     )
 
 
-def _silent(said: Said, window: int | None, sent: int | None) -> Verdict | None:
+def _silent(said: ErrorFacts, window: int | None, sent: int | None) -> ErrorClass | None:
     """A success that cannot be one: more input than the window, or a window filled and nothing written."""
     if said.status >= 400 or said.input is None:
         return None
@@ -201,7 +261,7 @@ def _silent(said: Said, window: int | None, sent: int | None) -> Verdict | None:
     return None
 
 
-def _gist(said: Said) -> str:
+def _gist(said: ErrorFacts) -> str:
     said_or_status = " ".join(said.texts or said.codes) or (f"HTTP {said.status}" if said.status else "")
     words = " ".join(said_or_status[: 4 * _LONGEST_GIST].split())
     return words if len(words) <= _LONGEST_GIST else words[: _LONGEST_GIST - 1] + "…"
@@ -209,7 +269,7 @@ def _gist(said: Said) -> str:
 
 @cache
 def _table() -> _Table:
-    table = tomllib.loads(locate("overflow.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads(Path(__file__).with_name("overflow.toml").read_text(encoding="utf-8"))
     return _Table(
         body=table["body"],
         status_line=re.compile(table["status_line"]["pattern"]),
@@ -223,11 +283,13 @@ def _table() -> _Table:
                 provider=tuple(rule.get("provider", ())),
                 bodyless=rule.get("bodyless", False),
                 sole=rule.get("sole", False),
+                structure=rule.get("structure", ""),
                 unit=rule.get("unit", ""),
                 less=rule.get("less", False),
             )
             for rule in table["rules"]
         ),
+        structure=Structure.of(table["structure"]),
     )
 
 

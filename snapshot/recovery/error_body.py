@@ -1,19 +1,21 @@
 """What an error says, in whatever form it comes: exception, mapping, JSON, event stream, plain text.
 
 Nothing is imported to look at an exception, and nothing is fetched: attributes are read as they are there.
-Only the keys that error bodies use are followed (`snapshot/overflow.toml`, table `body`), since some bodies
+Only the keys that error bodies use are followed (`overflow.toml`, table `body`), since some bodies
 repeat the request, and a conversation may well speak of errors.
 """
 
 from __future__ import annotations
 
+import ast
+import html
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Said", "exceptions_of", "listen"]
+__all__ = ["ErrorFacts", "exceptions_of", "extract"]
 
 _DEEPEST = 16  # levels of bodies within bodies: gateways wrap gateways
 _MOST_NODES = 400
@@ -21,10 +23,16 @@ _LONGEST_TEXT = 1 << 16  # characters of one text that rules look at
 _LONGEST_JSON = 1 << 23
 _LONGEST_CODE = 100
 _SUCCESS = range(200, 300)
+_LONGEST_REPR = 1 << 14  # characters of a Python dictionary, as it is printed, that are parsed
+_MOST_BRACKETS = 400
+_MOST_STARTS = 4
+_WRAPPED = re.compile(r"\n[ \t]+")  # a terminal broke the line
+_HTML = re.compile(r"\s{0,20}<(?:!doctype|html|head|center|title|body)\b", re.IGNORECASE)
+_LONGEST_HTML = 1 << 15
 
 
 @dataclass(slots=True)
-class Said:
+class ErrorFacts:
     """What was found, from the outside in.
 
     Attributes:
@@ -75,31 +83,56 @@ class Said:
         """Read a text: as JSON or a stream of events if it is one, with JSON inside it if it has some."""
         text = text.strip().lstrip("\ufeff")
         if not text or depth > _DEEPEST or self.nodes > _MOST_NODES:
-            return None
+            return
         self.nodes += 1
+        if _HTML.match(text):
+            self.see_text(plain_of(text), depth + 1)
+            return
         if match := self.status_line.match(text[:200]):
-            self.see_status(match["status"])
-            if text[match.end() :].strip() in ("", "(no body)"):
-                return None  # how SDKs write an answer without a body
+            self.see_status(match["status"] or match["status2"])
+            if text[match.end() :].strip() in ("", "(no body)") and match["status"]:
+                return  # how SDKs write an answer without a body
+        if not self._see_json(text, depth) and not self._see_events(text, depth):
+            self._keep(text)
+
+    def _see_json(self, text: str, depth: int) -> bool:
+        """Read a text that is JSON, or ends in JSON after some words; tell whether it is one."""
         if text[0] in '{["':
             found, value = _json(text)
+            if not found and text[0] == "{":
+                found, value = _printed(text)
             if found:
-                return self.see(value, depth + 1)
+                self.see(value, depth + 1)
+                return True
+        if text.startswith("data:") or "\ndata:" in text[:2000]:
+            return False
+        start = -1
+        for _ in range(_MOST_STARTS):  # the first braces may belong to the words
+            start = text.find("{", start + 1, 2000)
+            if start < 0:
+                return False
+            value, length = _begun(text[start:])
+            if length:
+                break
+        else:
+            return False
+        before = text[:start].strip()  # names of classes mostly: codes, rather than what is said
+        self.see_code(before) if len(before) <= _LONGEST_CODE else self._keep(before)
+        self.see(value, depth + 1)
+        rest = text[start + length :]
+        if "{" in rest:  # a gateway that tried several providers says what each said
+            self.see_text(rest, depth + 1)
+        return True
+
+    def _see_events(self, text: str, depth: int) -> bool:
+        """Read a text that is a stream of events, or lines of JSON; tell whether it is one."""
         lines = [line for line in text[:_LONGEST_JSON].splitlines() if line.startswith(("data:", "{"))]
-        if lines:
-            events = [_json(line.removeprefix("data:").strip()) for line in lines[-_MOST_NODES:]]
-            if any(found for found, _ in events):
-                for _, value in events:
-                    self.see(value, depth + 1)
-                return None
-        start = text.find("{", 0, 2000)
-        if start > 0:
-            found, value = _json(text[start:], whole=False)
-            if found and isinstance(value, Mapping) and value:
-                before = text[:start].strip()  # names of classes mostly: codes, rather than what is said
-                self.see_code(before) if len(before) <= _LONGEST_CODE else self._keep(before)
-                return self.see(value, depth + 1)
-        return self._keep(text)
+        events = [_json(line.removeprefix("data:").strip()) for line in lines[-_MOST_NODES:]]
+        if not any(found for found, _ in events):
+            return False
+        for _, value in events:
+            self.see(value, depth + 1)
+        return True
 
     def see(self, value: object, depth: int = 0) -> None:
         """Read a value of an error body."""
@@ -129,6 +162,9 @@ class Said:
         for key in (*keys["text"], "text") if depth == 0 else keys["text"]:
             if isinstance(text := body.get(key), str | bytes):
                 self.see(text, depth + 1)
+        for key in keys["sentence"]:  # a name mostly, and now and then all that is said
+            if isinstance(text := body.get(key), str) and " " in text.strip():
+                self.see(text, depth + 1)
         for key, name in keys["figures"].items():
             if (number := _count(body.get(key))) is not None:
                 self.figures.setdefault(name, number)
@@ -147,22 +183,15 @@ class Said:
                     setattr(self, name, sum(counts))
 
     def _keep(self, text: str) -> None:
-        text = text[:_LONGEST_TEXT]
+        text = _WRAPPED.sub(" ", text[:_LONGEST_TEXT])
         if text and text not in self.texts:
             self.texts.append(text)
 
 
-def listen(error: object, said: Said) -> Said:
+def extract(error: object, said: ErrorFacts) -> ErrorFacts:
     """`said`, filled with what `error` says: one exception without its causes, or any other value."""
     if not isinstance(error, BaseException):
-        dump = _get(error, "model_dump")
-        if callable(dump) and not isinstance(error, type):
-            try:
-                error = dump()
-            except Exception:  # a stranger's code: whatever it raises, there is nothing to read
-                return said
-        said.see(error)
-        return said
+        return _extract_value(error, said)
     said.hints += [type(error).__module__, str(_get(error, "llm_provider") or "")]
     response = _get(error, "response")
     for owner in (error, response):
@@ -179,10 +208,61 @@ def listen(error: object, said: Said) -> Said:
         said.see(response)
     elif not said.texts and _get(response, "_content_consumed") is not False:
         said.see(_get(response, "text"))  # not of a response that would fetch it now
+    args = _get(error, "args")
+    if not said.texts and isinstance(args, tuple):
+        for value in args[:4]:
+            said.see(value)
     for text in (_get(error, "message"), _str(error)):
         if not said.texts:
             said.see(text)
     return said
+
+
+def _extract_value(error: object, said: ErrorFacts) -> ErrorFacts:
+    """`said`, filled with a body in any form, or with the object of an SDK or an HTTP library."""
+    if error is None or isinstance(
+        error, str | bytes | bytearray | memoryview | Mapping | list | tuple | int | float
+    ):
+        said.see(error)
+        return said
+    if isinstance(error, type):
+        return said
+    for name in ("status_code", "status", "http_status"):
+        said.see_status(_get(error, name))
+    url = str(_get(_get(error, "request"), "url") or _get(error, "url") or "")
+    said.hints.append(url.partition("://")[2].partition("/")[0])
+    dump = _get(error, "model_dump")
+    if callable(dump):
+        try:
+            said.see(dump())
+        except Exception:  # a stranger's code: whatever it raises, there is nothing to read
+            return said
+    elif _get(error, "_content_consumed") is not False:  # not of a response that would fetch it now
+        for name in ("body", "text", "content", "error", "details", "detail", "message"):
+            value = _get(error, name)
+            if not said.texts and isinstance(value, str | bytes | Mapping):
+                said.see(value)
+    return said
+
+
+def plain_of(page: str) -> str:
+    """The words of a page of HTML, a line for each element, without scripts, styles and tags."""
+    page = page[:_LONGEST_HTML]
+    lower, words, at = page.lower(), list[str](), 0
+    while (start := page.find("<", at)) >= 0:
+        words.append(page[at:start])
+        close = ">"
+        for opening, closing in (("<!--", "-->"), ("<script", "</script"), ("<style", "</style")):
+            if lower.startswith(opening, start):
+                close = closing
+        end = lower.find(close, start + 1)
+        if end < 0:  # cut off: what follows is no text
+            break
+        at = end if close.startswith("</") else end + len(close)
+    else:
+        words.append(page[at:])
+    lines = (" ".join(line.split()) for line in html.unescape("\n".join(words)).splitlines())
+    return "\n".join(dict.fromkeys(line for line in lines if line))
 
 
 def exceptions_of(error: BaseException) -> Iterator[BaseException]:
@@ -215,14 +295,39 @@ def _str(error: BaseException) -> str:
         return ""
 
 
-def _json(text: str, *, whole: bool = True) -> tuple[bool, object]:
-    """Whether `text` is (`whole`) or begins with JSON, and the value."""
+def _json(text: str) -> tuple[bool, object]:
+    """Whether `text` is JSON, and the value."""
     if len(text) > _LONGEST_JSON:
         return False, None
     try:
-        return True, json.loads(text) if whole else json.JSONDecoder().raw_decode(text)[0]
+        return True, json.loads(text)
     except (ValueError, RecursionError):
         return False, None
+
+
+def _begun(text: str) -> tuple[Mapping[Any, Any], int]:
+    """The object that `text` begins with, as JSON or printed by Python, and its length, 0 for none."""
+    if len(text) > _LONGEST_JSON:
+        return {}, 0
+    try:
+        value, length = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        found, value = _printed(text)
+        length = text.rfind("}", 0, _LONGEST_REPR) + 1 if found else 0
+    return (value, length) if isinstance(value, Mapping) and value else ({}, 0)
+
+
+def _printed(text: str) -> tuple[bool, object]:
+    """Whether `text`, up to its last brace, is a dictionary as Python prints it, and the value."""
+    end = text.rfind("}", 0, _LONGEST_REPR)
+    text = text[: end + 1]
+    if end < 0 or "'" not in text or text.count("{") + text.count("[") + text.count("(") > _MOST_BRACKETS:
+        return False, None
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return False, None
+    return isinstance(value, dict), value
 
 
 def _count(value: object) -> int | None:

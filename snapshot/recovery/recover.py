@@ -1,0 +1,224 @@
+"""Recovery from an overflow: the provider's error is classified, and the conversation made to fit.
+
+Nothing is sent from here. What the error's figures say corrects the estimate, so that one pass is enough;
+what comes back is smaller than what was refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Unpack
+
+from snapshot.compaction.archive import Archive
+from snapshot.compaction.boundaries import repair
+from snapshot.compaction.compact import Compaction, Correction, compacted, drafted, transcript_of
+from snapshot.compaction.estimate import Estimator, context_usage
+from snapshot.compaction.limits import body_bytes
+from snapshot.compaction.options import Options, Settings
+from snapshot.compaction.replaced import attachments
+from snapshot.errors import NotOverflow
+from snapshot.messages import File, Image, Message, Transcript
+from snapshot.models.ids import profile_for
+from snapshot.models.profile import ModelProfile
+from snapshot.pages.layout import layout_for
+from snapshot.recovery.classify import ErrorClass, classify_error
+
+__all__ = ["recover"]
+
+# A request that was rejected although it was estimated to fit took at least so much more than the window.
+_AT_LEAST = 1.02
+# An estimate is corrected by a factor within these bounds: figures beyond them are about something else.
+_LEAST, _MOST = 0.5, 4.0
+# Of a limit on bytes that the error does not name, what is used.
+_ROOM = 0.9
+
+
+def recover(
+    conversation: Transcript | Sequence[Any] | Mapping[str, Any],
+    error: object,
+    *,
+    model: str,
+    archive: Archive | None = None,
+    draft: Transcript | Sequence[Any] = (),
+    provider: str = "",
+    options: Options | None = None,
+    **settings: Unpack[Settings],
+) -> Compaction:
+    """Make a conversation fit that the provider has just rejected as too large.
+
+    Args:
+        conversation: what was sent, or the whole history of it: see `snapshot.compact`.
+        error: the exception of an official SDK, the body of the answer, or both status and body in a
+            mapping; text will do.
+        model: id of the model.
+        archive: what an earlier compaction gave.
+        draft: messages of the rejected request that are not in the conversation.
+        provider: who answered, where the error alone does not tell.
+        options: settings; those by name win. `help(snapshot.Options)` says what each means. Unless `digest`
+            is False, the offline digest stands where nothing else makes the request fit.
+
+    Returns:
+        A conversation that takes less than the one that was refused, its archive, and a report.
+
+    Raises:
+        NotOverflow: the error says something else, and sending less is no cure.
+        CannotFit: nothing that is smaller would be safe.
+        SummarizerRequired, LayoutError, ArchiveError, SnapshotError: as `snapshot.compact`.
+
+    Example:
+        >>> try:
+        ...     client.messages.create(model=model, max_tokens=4096, messages=messages)
+        ... except anthropic.BadRequestError as error:
+        ...     done = snapshot.recover(messages, error, model=model)
+    """
+    chosen = (options or Options()).changed(settings)
+    reader = profile_for(model)
+    sent = _Sent.of(conversation, archive, drafted(draft), reader, chosen)
+    window = chosen.window or reader.window
+    cause = classify_error(error, provider=provider, window=window or None, sent=sent.tokens() or None)
+    if not (cause.overflow or cause.curable_by_less):
+        if cause.cause_unknown:
+            what = (
+                f"the error names no cause that is known ({cause.text[:200] or 'it is empty'}); "
+                "compact makes the request smaller all the same"
+            )
+        else:
+            what = f"this is no overflow but {cause.kind}: {cause.text[:200]}"
+        raise NotOverflow(what, kind=cause.kind)
+    sent = sent.that_fits(cause)
+    chosen, correction = _corrected(chosen, cause, sent, reader)
+    return compacted(
+        conversation,
+        model=model,
+        archive=archive,
+        trigger="target",
+        draft=draft,
+        options=chosen,
+        correction=correction,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """What the rejected request held.
+
+    Attributes:
+        messages: its messages, without the pages of `tiers`.
+        tiers: layout of each page that stood in place of other messages.
+        whole: the full history.
+        estimator: corrected by the usage that was reported.
+        form: "whole", or "projected" where an archive's pages or summary stood for a part of it.
+    """
+
+    messages: tuple[Message, ...]
+    tiers: tuple[str, ...]
+    whole: tuple[Message, ...]
+    estimator: Estimator
+    form: Literal["whole", "projected"]
+    sure: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        conversation: Any,
+        archive: Archive | None,
+        draft: tuple[Message, ...],
+        reader: ModelProfile,
+        options: Options,
+    ) -> _Sent:
+        """What was most likely sent: what was given, or what its archive made of it."""
+        transcript = transcript_of(conversation)
+        given = (*transcript.messages, *draft)
+        full = archive.restore(transcript) if archive is not None else transcript
+        whole = (*full.messages, *draft)
+        estimator = context_usage(repair(whole)[0], reader, overhead=options.overhead).estimator
+        if archive is None or archive.light:
+            return cls(given, (), whole, estimator, "whole" if full is transcript else "projected")
+        if full is not transcript:
+            return cls(given, (), whole, estimator, "projected")
+        # The full history: what was sent of it is, if anything, what the archive left, and its pages.
+        left = (*whole[: archive.head], *whole[archive.boundary :])
+        return cls(left, archive.tiers, whole, estimator, "projected", sure=False)
+
+    def tokens(self) -> int:
+        """What it was estimated to take."""
+        return self.estimator.messages(self.messages) + self.page_tokens()
+
+    def page_tokens(self) -> int:
+        """What the pages took."""
+        return sum(layout_for(name=name).tokens for name in self.tiers)
+
+    def that_fits(self, cause: ErrorClass) -> _Sent:
+        """Itself, or the full history as it is, where the error's figures are rather of that."""
+        real = _requested(cause, 0)
+        if self.sure or not real:
+            return self
+        whole = replace(self, messages=self.whole, tiers=(), form="whole")
+        own, other = self.tokens(), whole.tokens()
+        return whole if max(real, other) * own < max(real, own) * other and real * 2 > other + own else self
+
+
+def _requested(cause: ErrorClass, window: int) -> int | None:
+    """Tokens that the request had, as the error says it."""
+    if cause.prompt:
+        return cause.prompt
+    if cause.unit == "tokens" and cause.requested:
+        return cause.requested
+    if cause.unit == "tokens" and cause.excess is not None and window:
+        return window + cause.excess
+    return None
+
+
+def _corrected(
+    options: Options, cause: ErrorClass, sent: _Sent, reader: ModelProfile
+) -> tuple[Options, Correction]:
+    """Settings and correction by what the error says about limits and the size of the request."""
+    known = {**reader.limits, **options.limits}
+    last_resort = options.digest is not False
+    shown = attachments(sent.messages)
+    if cause.kind in ("images", "documents"):
+        # Sides, bytes and patches are for pages to keep; the caller's own images are dropped like any.
+        kind, key = (
+            (Image, "images_per_request") if cause.kind == "images" else (File, "documents_per_request")
+        )
+        count = sum(isinstance(item, kind) for item in shown) + (len(sent.tiers) if kind is Image else 0)
+        stated = cause.limit if cause.unit == cause.kind else None
+        limit = min(stated if stated is not None else count // 2, max(0, count - 1), known.get(key, count))
+        limits = {**options.limits, key: limit}
+        return replace(options, limits=limits), Correction(forced=True, last_resort=last_resort)
+    if cause.kind == "bytes":
+        size = body_bytes(sent.messages)
+        if cause.limit and cause.unit == "bytes":
+            # What was sent beside the messages counts as well. The ladder leaves a margin of its own.
+            room = cause.limit - max(0, (cause.requested or 0) - size)
+        else:
+            room = int(_ROOM * known.get("request_bytes", 0))
+        # A body within the limit that is known was too large all the same: half of it is tried.
+        limits = {**options.limits, "request_bytes": room if 0 < room < size else max(1, size // 2)}
+        return replace(options, limits=limits), Correction(forced=True, last_resort=last_resort)
+    return _corrected_tokens(options, cause, sent, reader, last_resort)
+
+
+def _corrected_tokens(
+    options: Options, cause: ErrorClass, sent: _Sent, reader: ModelProfile, last_resort: bool
+) -> tuple[Options, Correction]:
+    window = options.window or reader.window
+    if cause.unit == "tokens" and cause.limit:
+        window = min(window, cause.limit) if window else cause.limit
+    requested = _requested(cause, window)
+    # Only text is estimated: what is sent beside the messages, and images, cost what they cost.
+    estimator = sent.estimator
+    images = sum(estimator.image(item) for item in attachments(sent.messages) if isinstance(item, Image))
+    pages = sent.page_tokens()
+    text = estimator.messages(sent.messages) - estimator.overhead - images
+    real = (requested or int(window * _AT_LEAST)) - estimator.overhead - images - pages
+    changed = replace(options, window=window)
+    correction = Correction(forced=True, last_resort=last_resort, refused=sent.form)
+    if images or pages:
+        # Most of such a request is no text, so the text alone cannot be blamed for the difference.
+        return replace(changed, overhead=estimator.overhead + max(0, real - text)), correction
+    scale = real / text if text > 0 else 1.0
+    if requested is None:
+        scale = max(scale, 1.0)
+    return changed, replace(correction, scale=min(max(scale, _LEAST), _MOST))
