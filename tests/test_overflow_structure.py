@@ -13,14 +13,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.conversations import image_parts
-from snapshot.models.ids import profile_for
 
 from snapshot.errors import NotOverflow
 from snapshot.messages import Image, Message, Text
+from snapshot.models.ids import profile_for
 from snapshot.recovery import ErrorClass, classify_error, recover
 from tests.conftest import HERE, case
-from tests.conversations import long_conversation, png
+from tests.conversations import image_parts, long_conversation, png
 
 PUBLIC: list[dict[str, Any]] = json.loads((HERE / "data" / "public_errors.json").read_text(encoding="utf-8"))
 CASE: list[dict[str, Any]] = json.loads((case("039") / "input.json").read_text(encoding="utf-8"))

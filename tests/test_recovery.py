@@ -138,8 +138,11 @@ def test_what_is_no_overflow_is_refused(error, kind):
 def test_what_cannot_fit_says_what_holds_it_up():
     transcript = long_conversation(3)
     huge = replace(transcript, messages=(*transcript.messages, Message("user", (Text("word " * 40_000),))))
+    error = "prompt is too long: 90000 tokens > 20000 maximum"
+    # A message larger than the window is no reason: its bulk becomes pages. What is sent beside all messages is.
+    assert recover(huge, error, model=MODEL).report.pages
     with pytest.raises(CannotFit, match=r"last messages \d+") as caught:
-        recover(huge, "prompt is too long: 90000 tokens > 20000 maximum", model=MODEL, digest=True)
+        recover(huge, error, model=MODEL, overhead=19_000)
     assert caught.value.smallest > caught.value.limit
 
 

@@ -175,6 +175,8 @@ def compacted(
     )
     projection = projected(context)
     before = projection.tokens if projection is not None else context.cost(messages)
+    if trigger == "manual":
+        context = _for_its_size(context)
     if correction.refused:
         before = context.cost(messages) if correction.refused == "whole" else before
         context = _below(context, before)
@@ -188,14 +190,10 @@ def compacted(
     )
     reason = _reason_to_wait(context, trigger, before, usage, projection, forced=correction.forced)
     if not reason:
-        if trigger == "manual":
-            context = _for_its_size(context, before)
         context = _with_redaction(context)
         candidate, rungs = climb(context, 0 if trigger == "manual" else context.budget.goal)
         report = replace(report, rungs=rungs)
-        reason = _reason_to_drop(
-            context, candidate, before, projection, trigger=trigger, rungs=rungs
-        )
+        reason = _reason_to_drop(context, candidate, before, projection, trigger=trigger, rungs=rungs)
         if not reason:
             return _made(candidate, full, report)
     stayed = _stayed(transcript, full, new, projection=projection, context=context, archive=archive)
@@ -265,10 +263,10 @@ def _below(context: Context, refused: int) -> Context:
     return replace(context, budget=replace(budget, safe=safe, goal=min(budget.goal, safe)))
 
 
-def _for_its_size(context: Context, before: int) -> Context:
-    """The context whose tail is a share of the conversation as it is, where that is smaller than the target."""
+def _for_its_size(context: Context) -> Context:
+    """The context whose tail is a share of the conversation as it is, where that is smaller than its own."""
     options, budget = context.options, context.budget
-    goal = min(budget.goal, int(min(options.target, 1.0) * before))
+    goal = min(budget.goal, int(min(options.target, 1.0) * context.cost(context.messages)))
     return replace(context, budget=replace(budget, tail=min(budget.tail, int(options.tail * goal))))
 
 
@@ -323,7 +321,7 @@ def _reason_to_wait(
     if context.groups and context.groups[-1].open:
         return "a call is open: nothing is compacted until its result is there"
     if trigger == "manual":
-        if context.cut(0) <= context.first_cut:
+        if context.cut() <= context.first_cut:
             return "nothing is new since the last compaction" if projection else "there is nothing to compact"
         return ""
     if trigger == "preflight" and sendable:

@@ -138,7 +138,9 @@ class Options:
         self._check_figures()
         for rung in self.rungs:
             if rung not in RUNGS:
-                raise SnapshotError(f"unknown rung {rung!r}{_near(rung, RUNGS)}: there are {', '.join(RUNGS)}")
+                raise SnapshotError(
+                    f"unknown rung {rung!r}{_near(rung, RUNGS)}: there are {', '.join(RUNGS)}"
+                )
         for name in ("summarize", "progress"):
             value = getattr(self, name)
             if value is not None and not callable(value):
