@@ -377,7 +377,7 @@ def test_the_cache_gate():
 
 def test_manual_compacts_one_turn_and_needs_news():
     short = Transcript(long_conversation(1).messages, "anthropic")
-    assert "nothing between" in compact(short, model=VISION, trigger="manual").report.no_op
+    assert "nothing to compact" in compact(short, model=VISION, trigger="manual").report.no_op
     steps = [message for message in long_conversation(60).messages if message.role != "user"]
     one = Transcript((steps[0], Message("user", (Text("Look at all files."),)), *steps[1:]), "anthropic")
     assert compact(one, model=VISION, window=12_000, trigger="manual").report.pages
