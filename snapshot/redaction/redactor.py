@@ -2,7 +2,7 @@
 
 A mark names the kind and counts by first appearance, `[secret: github-token 1]`; the same secret has the same
 mark everywhere, so that a reader can still tell that two things are equal. The forms are data,
-`snapshot/redaction.toml`. A rule of that file has:
+`snapshot/redaction/redaction.toml`. A rule of that file has:
 
 * `kind`: what the mark says
 * `starts`: literals, with one of which `pattern` begins; a text without them costs a search for each
@@ -11,7 +11,7 @@ mark everywhere, so that a reader can still tell that two things are equal. The 
 * `check`: what the value must pass besides: "varied", "mixed", "placeholder", "named"
 * `contextual`: known by where it stands, so it is searched for by its value as well from there on
 
-Private keys are found by their frame (`snapshot._pem`). Numbers are given in order of the text, and never
+Private keys are found by their frame (`snapshot.redaction.private_keys`). Numbers are given in order of the text, and never
 change when the conversation grows at its end.
 """
 
@@ -23,10 +23,9 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from snapshot._pem import private_keys
-from snapshot._plausible import CHECKS, Names
 from snapshot.messages import (
     File,
     Image,
@@ -39,7 +38,8 @@ from snapshot.messages import (
     ToolResult,
     Transcript,
 )
-from snapshot.resources import locate
+from snapshot.redaction.checks import CHECKS, Names
+from snapshot.redaction.private_keys import private_keys
 
 __all__ = ["Redactor"]
 
@@ -247,7 +247,7 @@ def _apart(hits: list[_Hit]) -> list[_Hit]:
 
 @cache
 def _table() -> Mapping[str, Any]:
-    return tomllib.loads(locate("redaction.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(Path(__file__).with_name("redaction.toml").read_text(encoding="utf-8"))
 
 
 @cache
