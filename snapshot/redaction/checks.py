@@ -22,6 +22,13 @@ _LINE_START = re.compile(r"(?>(?:[-+>*#\s\"'{,\[]|export|set|ENV|\d{1,6}[\t→:|
 _LINE_END = re.compile(r"[ \t]*(?:\r?\n|\\r?\\?n|\Z|#|[\"'])")
 _SET = re.compile(r"(?:\bset -\w{1,3}|\bsetenv|\bENV|\bsetx|\bARG|\bexport|\bsecret set|\bconfig:set)[ \t]\Z")
 _ASKED = re.compile(r"([A-Za-z]+)[ \t]\Z")
+_WEB = re.compile(r"\b(?:curl|curlie|wget|https?)\b")
+_COMMAND = re.compile(
+    r"\b(?:mysql\w{0,8}|mariadb(?:-\w{2,8})?|sshpass|mongo\w{0,8}|redis-cli|(?:docker|podman|registry|az|oc) login|psql|"
+    r"openssl|ldap\w{3,8}|smbclient|rabbitmqctl|htpasswd|cqlsh|unzip|7z|zip|sqlcmd|bcp|isql|snmp\w{3,6})\b"
+)
+_CONNECTION = re.compile(r";[ ]?(?:[A-Za-z][A-Za-z ]{1,39}=|[\"'\s]|\Z)")
+_TEMPLATE = re.compile(r"\$\{|\{\{|%\(|%s|\{\w*\}|\$\(|<\w+>")
 _SYMBOLS = frozenset("!@#%^*?+=~$&")
 _SHORTEST = 16
 _PROGRAM = frozenset("([{")
@@ -108,6 +115,23 @@ def _is_password(match: re.Match[str], text: str, names: Names) -> bool:  # noqa
     )
 
 
+def _is_user(match: re.Match[str], text: str, names: Names) -> bool:
+    """`-u name:password`: of curl whatever it is, elsewhere what can be no group or port."""
+    if _WEB.search(_line_before(match, text)):
+        return not names.placeholder.fullmatch(_value(match))
+    return "/" not in _value(match) and _is_password(match, text, names)
+
+
+def _is_command(match: re.Match[str], text: str, names: Names) -> bool:
+    """`-p password` of a program that takes one so."""
+    return bool(_COMMAND.search(_line_before(match, text))) and _is_password(match, text, names)
+
+
+def _line_before(match: re.Match[str], text: str) -> str:
+    start = max(text.rfind("\n", 0, match.start()) + 1, match.start() - 240)
+    return text[start : match.start()]
+
+
 def _is_basic(match: re.Match[str], text: str, names: Names) -> bool:  # noqa: ARG001
     """Base64 of a name, a colon and a password; or chance letters."""
     from base64 import b64decode
@@ -167,6 +191,14 @@ def _is_password_value(
         return environment and not any(word.lower() in names.sentence for word in value.split())
     if value[0] in "/.~" and not varied(value):
         return False
+    connection = match["sign"] == "=" and text[match.end() : match.end() + 1] == ";"
+    if (
+        connection
+        and match["secret"]
+        and _CONNECTION.match(text, match.end())
+        and "=" in text[max(0, match.start() - 60) : match.start()]
+    ):
+        return len(value) >= 6
     if environment:
         # In an environment every value is a value; in a program, one without quotes is a variable.
         return any(map(str.isalpha, value))
@@ -175,7 +207,7 @@ def _is_password_value(
     if not (any(map(str.isalpha, value)) and any(map(_is_no_letter, value))):
         return varied(value)
     if match["quoted"] or match["flag"] or match["xml"] or not _IDENTIFIER.fullmatch(value):
-        return not re.search(r"\$\{|\{\{|%\(|%s|\{\w*\}", value)
+        return not _TEMPLATE.search(value)
     return varied(value) or (any(map(str.isdigit, value)) and len(value) >= 7 and _stands_alone(match, text))
 
 
@@ -190,7 +222,7 @@ def _is_key_value(
     environment: bool,
 ) -> bool:
     strong = last not in names.key or before in names.strong
-    if " " in value or re.search(r"[{}$<>]", value):
+    if " " in value or _TEMPLATE.search(value):
         return False
     if _UUID.fullmatch(value):
         return strong and bool(before or last not in ("token", "secret")) and match["list"] is None
@@ -258,5 +290,7 @@ CHECKS: dict[str, Callable[[re.Match[str], str, Names], bool]] = {
     "placeholder": _is_no_placeholder,
     "password": _is_password,
     "basic": _is_basic,
+    "user": _is_user,
+    "command": _is_command,
     "named": _is_named,
 }

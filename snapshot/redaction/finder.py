@@ -13,14 +13,12 @@ from typing import NamedTuple
 
 from snapshot.redaction.private_keys import private_keys
 from snapshot.redaction.rules import Rule, names
+from snapshot.redaction.views import runs
 
 __all__ = ["Hit", "hits_of"]
 
 _RUN = 20  # characters
 _BEFORE, _AFTER = 14, 26  # of the start of a run: where a token that it belongs to can begin
-_WORD = bytes(
-    ord("a") if (chr(code).isalnum() and code < 128) or chr(code) in "_-" else ord(" ") for code in range(256)
-)
 _SHORT = 128  # characters of a value
 _IN_BASE64 = re.compile(r"[A-Za-z0-9+/]{40}\Z")
 
@@ -48,13 +46,13 @@ def hits_of(text: str, rules: Sequence[Rule]) -> Iterator[Hit]:
         yield Hit(start, stop, -1, "private-key", False)
     plain = text.encode("ascii", "replace")
     small = plain.lower()
-    runs = _runs(plain)
-    near, starts, origins = _surroundings(text, runs)
+    words = _starts(plain)
+    near, starts, origins = _surroundings(text, words)
     for order, rule in enumerate(rules):
         if rule.beside and rule.beside not in text:
             continue
         if rule.token:
-            places = _in_surroundings(rule, near, starts, origins) if rule.starts else runs
+            places = _in_surroundings(rule, near, starts, origins) if rule.starts else words
         elif rule.starts:
             places = None
         else:
@@ -69,18 +67,13 @@ def hits_of(text: str, rules: Sequence[Rule]) -> Iterator[Hit]:
                     yield from _hit(match, text, order, rule)
 
 
-def _runs(plain: bytes) -> list[int]:
+def _starts(plain: bytes) -> list[int]:
     """Where runs of letters, digits, "-" and "_" begin that are long enough; also behind an escaped newline."""
-    words = plain.translate(_WORD)
     found: list[int] = []
-    long = b"a" * _RUN
-    at = words.find(long)
-    while at >= 0:
+    for at, _ in runs(plain, "_-", _RUN):
         found.append(at)
         if at and plain[at - 1] == 0x5C and plain[at] in b"nrtbf":
             found.append(at + 1)
-        stop = words.find(b" ", at)
-        at = words.find(long, stop) if stop >= 0 else -1
     return found
 
 

@@ -8,8 +8,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import cache
+from string import ascii_letters, digits
 
-__all__ = ["View", "base64_views", "unescaped"]
+_Cut = tuple[int, int, str]
+
+__all__ = ["View", "base64_views", "runs", "unescaped"]
 
 _INTRODUCER = r"(?:\x1b|\u241b|\^\[|\\{1,4}(?:x1[bB]|u001[bB]|033|e))"
 _CONTROL = rf"(?:{_INTRODUCER}\[|\x9b)[0-?]*+[ -/]*+[@-~]"
@@ -17,12 +21,20 @@ _STRING = r"\x1b\][^\x07\x1b\n]{0,2048}+(?:\x07|\x1b\\)"
 # A character as its number: in JSON, in a program, in a URL (where the percent sign may be escaped itself).
 _NUMBERED = r"(?:\\{1,4}(?:u00|x)|%(?:25)?)(?P<code>[2-7][0-9A-Fa-f])"
 _HIDDEN = re.compile(rf"{_NUMBERED}|{_CONTROL}|{_STRING}|\x1b[()][0-9A-B]|\\\r?\n[ \t]{{0,40}}")
-_MAYBE_HIDDEN = re.compile(r"[\x1b\x9b\u241b%^]|\\(?:[xue0\r\n]|\\)")
+# Where one can begin: each alternative begins with a character, so that the search is quick.
+_MAYBE_HIDDEN = re.compile(
+    r"\\(?=\\{0,3}(?:u00[1-7]|x[1-7]|033\[|e\[)|\r?\n)|%(?=(?:25)?[2-7][0-9A-Fa-f])|\x1b|\x9b|\u241b|\^(?=\[\[)"
+)
+# How much around such a place is looked at once more.
+_BEFORE, _AFTER = 400, 800
+_FAR = "\n" * 64
 # A line break that `fold` or a mail program put into a long word: the lines before are full, the next is no longer.
-_FOLD = re.compile(r"\n(?<=[A-Za-z0-9+/_=.~-]{30}\n)(?=([A-Za-z0-9+/_.~-]{1,160}={0,2})[\"']?[,;]?(?:\r?\n|\Z))")
+_FOLD = re.compile(
+    r"\n(?<=[A-Za-z0-9+/_=.~-]{30}\n)(?=([A-Za-z0-9+/_.~-]{1,160}={0,2})[\"']?[,;]?(?:\r?\n|\Z))"
+)
 _WIDTHS = frozenset((60, 64, 70, 72, 76, 78, 79, 80, 100, 120, 128, 132))
 
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{24,}+")
+_SHORTEST = 24  # characters of base64 that are looked into
 _BASE64_ALPHABET = str.maketrans("-_", "+/")
 _PRINTABLE = bytes([9, 10, 13, *range(32, 127)])
 
@@ -56,52 +68,100 @@ class View:
 
 
 def unescaped(text: str) -> View | None:
-    """A view of `text` without what can hide a secret; None where there is nothing of the kind."""
+    """A view of what is around all that can hide a secret in `text`, without it; None where nothing can."""
     cuts = list(_cuts(text))
     if not cuts:
         return None
+    areas = list(_areas(text, cuts))
     pieces: list[str] = []
     starts: list[int] = []
     origins: list[int] = []
     ends: list[int] = []
-    size = at = 0
-    for start, stop, char in (*cuts, (len(text), len(text), "")):
-        if start > at:
-            pieces.append(text[at:start])
-            starts.append(size)
-            origins.append(at)
-            ends.append(start)
-            size += start - at
-        if char:
-            pieces.append(char)
+    size = 0
+
+    def put(piece: str, start: int, stop: int) -> None:
+        nonlocal size
+        if piece:
+            pieces.append(piece)
             starts.append(size)
             origins.append(start)
             ends.append(stop)
-            size += 1
-        at = stop
+            size += len(piece)
+
+    for start, stop, inside in areas:
+        if pieces:
+            put(_FAR, start, start)
+        at = start
+        for begin, end, char in inside:
+            put(text[at:begin], at, begin)
+            put(char, begin, end)
+            at = end
+        put(text[at:stop], at, stop)
     return View("".join(pieces), starts, origins, ends) if pieces else None
 
 
-def _cuts(text: str) -> Iterator[tuple[int, int, str]]:
+def _areas(text: str, cuts: list[_Cut]) -> Iterator[tuple[int, int, list[_Cut]]]:
+    """Spans of `text` around cuts, whole words, apart; with the cuts in each."""
+    if "PRIVATE KEY" in text:  # which can be long
+        yield 0, len(text), cuts
+        return
+    area: list[_Cut] = []
+    start = stop = 0
+    for cut in cuts:
+        begin = max(0, cut[0] - _BEFORE)
+        begin = (
+            max(0, text.rfind(" ", 0, begin), text.rfind("\n", 0, begin))
+            if not area or begin > stop
+            else begin
+        )
+        if area and begin > stop:
+            yield start, stop, area
+            area = []
+        if not area:
+            start = max(begin, stop) if begin < cut[0] - _BEFORE * 3 else begin
+            start = max(start, stop)
+        area.append(cut)
+        stop = max(stop, min(len(text), cut[1] + _AFTER))
+    yield start, stop, area
+
+
+def _cuts(text: str) -> Iterator[_Cut]:
     """What to replace by a character or nothing, in order and apart."""
     found = [(cut.start(), cut.end(), "") for cut in _FOLD.finditer(text) if _is_fold(text, cut)]
-    if _MAYBE_HIDDEN.search(text):
-        hidden = (
-            (cut.start(), cut.end(), chr(int(code, 16)) if (code := cut["code"]) else "")
-            for cut in _HIDDEN.finditer(text)
-        )
-        found = sorted([*found, *hidden])
+    stop = 0
+    for place in _MAYBE_HIDDEN.finditer(text):
+        if place.start() >= stop and (cut := _HIDDEN.match(text, place.start())):
+            stop = cut.end()
+            found.append((cut.start(), stop, chr(int(code, 16)) if (code := cut["code"]) else ""))
     at = 0
-    for start, stop, char in found:
-        if start >= at:
-            yield start, stop, char
-            at = stop
+    for cut in sorted(found):
+        if cut[0] >= at:
+            yield cut
+            at = cut[1]
 
 
 def _is_fold(text: str, cut: re.Match[str]) -> bool:
     stop = cut.start() - (text[cut.start() - 1] == "\r")
     width = stop - text.rfind("\n", 0, cut.start()) - 1
     return width in _WIDTHS and len(cut[1]) <= width
+
+
+def runs(text: bytes, marks: str, shortest: int) -> Iterator[tuple[int, int]]:
+    """Half-open spans of at least `shortest` letters, digits and `marks` in a row."""
+    words = text.translate(_alphabet(marks))
+    long = b"a" * shortest
+    at = words.find(long)
+    while at >= 0:
+        stop = words.find(b" ", at)
+        stop = len(words) if stop < 0 else stop
+        yield at, stop
+        at = words.find(long, stop)
+
+
+@cache
+def _alphabet(marks: str) -> bytes:
+    known = {*marks.encode(), *ascii_letters.encode(), *digits.encode()}
+    return bytes(0x61 if code in known else 0x20 for code in range(256))
 
 
 def base64_views(text: str) -> Iterator[View]:
@@ -111,8 +171,7 @@ def base64_views(text: str) -> Iterator[View]:
     """
     from binascii import Error, a2b_base64
 
-    for run in _BASE64.finditer(text):
-        start, stop = run.span()
+    for start, stop in runs(text.encode("ascii", "replace"), "+/_-", _SHORTEST):
         if text.endswith("base64,", 0, start):
             continue
         for skipped in range(4):  # what stands before may be of the alphabet: a plus of a diff, a slash
