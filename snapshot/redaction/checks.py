@@ -29,6 +29,9 @@ _COMMAND = re.compile(
 )
 _CONNECTION = re.compile(r";[ ]?(?:[A-Za-z][A-Za-z ]{1,39}=|[\"'\s]|\Z)")
 _TEMPLATE = re.compile(r"\$\{|\{\{|%\(|%s|\{\w*\}|\$\(|<\w+>")
+_TYPE = re.compile(
+    r"(?i:u?int|float|str|string|bytes|char|varchar|text|binary|optional|secretstr)\d{0,4}|[A-Z][A-Za-z]*\d?"
+)
 _SYMBOLS = frozenset("!@#%^*?+=~$&")
 _SHORTEST = 16
 _PROGRAM = frozenset("([{")
@@ -69,7 +72,7 @@ def varied(value: str) -> bool:
 def _chopped(value: str) -> bool:
     """Whether a value falls into pieces too short for words: capitals and small letters as they come."""
     pieces = _PIECE.findall(value)
-    return bool(pieces) and sum(map(len, pieces)) <= 2.3 * len(pieces)
+    return bool(pieces) and sum(map(len, pieces)) <= 2.5 * len(pieces)
 
 
 def is_phrase(value: str, names: Names) -> bool:
@@ -89,7 +92,7 @@ def _is_varied(match: re.Match[str], text: str, names: Names) -> bool:  # noqa: 
 
 def _is_scrambled(match: re.Match[str], text: str, names: Names) -> bool:  # noqa: ARG001
     """Of a list of values with marks between them, one is."""
-    return any(varied(piece) or _UUID.fullmatch(piece) for piece in re.split(r"[;=, ]+", _value(match)))
+    return any(varied(piece) or _UUID.fullmatch(piece) for piece in re.split(r"[;=, /@]+", _value(match)))
 
 
 def _is_mixed(match: re.Match[str], text: str, names: Names) -> bool:  # noqa: ARG001
@@ -208,7 +211,10 @@ def _is_password_value(
         return varied(value)
     if match["quoted"] or match["flag"] or match["xml"] or not _IDENTIFIER.fullmatch(value):
         return not _TEMPLATE.search(value)
-    return varied(value) or (any(map(str.isdigit, value)) and len(value) >= 7 and _stands_alone(match, text))
+    if varied(value):
+        return True
+    declared = match["sign"] == ":" and not match["gap"] and not _TYPE.fullmatch(value)
+    return any(map(str.isdigit, value)) and len(value) >= 7 and (declared or _stands_alone(match, text))
 
 
 def _is_key_value(

@@ -1,7 +1,7 @@
 """Where credentials stand in a text: rules tried at the literals they begin with.
 
 Searching a text for each of hundreds of literals would cost more than all else. Nearly every token has a run of
-20 letters, digits, "-" or "_", and no edge within it; so only the surroundings of where such runs begin are searched for them.
+20 letters, digits, "-" or "_", and begins where that begins, or close before: only there its literals are sought.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from snapshot.redaction.views import runs
 __all__ = ["Hit", "hits_of"]
 
 _RUN = 20  # characters
-_BEFORE, _AFTER = 14, 26  # of the start of a run: where a token that it belongs to can begin
+_BEFORE, _AFTER = 20, 4  # characters around the start of a run: where a token can begin that it belongs to
+_WORD = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+_Numbered = tuple[int, Rule]
 _SHORT = 128  # characters of a value
 _IN_BASE64 = re.compile(r"[A-Za-z0-9+/]{40}\Z")
 
@@ -40,35 +42,69 @@ class Hit(NamedTuple):
     contextual: bool
 
 
-def hits_of(text: str, rules: Sequence[Rule]) -> Iterator[Hit]:
+class RuleSet:
+    """Rules by how they are looked for; the order of `rules` decides what a secret is called."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.shapes: list[_Numbered] = []  # without literals: tried where a run begins, if any matches there
+        self.leading: dict[str, list[tuple[str, int, Rule]]] = {}  # literals that a run begins with
+        self.close: list[tuple[str, int, Rule]] = []  # literals that stand close before a run
+        self.everywhere: list[_Numbered] = []
+        for order, rule in enumerate(rules):
+            if not rule.token:
+                self.everywhere.append((order, rule))
+            elif not rule.starts:
+                self.shapes.append((order, rule))
+            for literal in rule.starts if rule.token else ():
+                if len(literal) > 1 and not literal.encode("ascii", "replace").translate(None, _WORD):
+                    self.leading.setdefault(literal[:2], []).append((literal, order, rule))
+                else:
+                    self.close.append((literal, order, rule))
+        sources = (f"(?:{_unnamed(rule.pattern.pattern)})" for _, rule in self.shapes)
+        self.any_shape = re.compile("|".join(sources)) if self.shapes else None
+
+
+def hits_of(text: str, rules: RuleSet) -> Iterator[Hit]:
     """What the rules find in `text`, in no order; spans may overlap."""
     for start, stop in private_keys(text):
         yield Hit(start, stop, -1, "private-key", False)
     plain = text.encode("ascii", "replace")
+    for place, order, rule in _token_places(text, plain, rules):
+        match = rule.pattern.match(text, place)
+        if match and not _inside_base64(text, match.start()):
+            yield from _hit(match, text, order, rule)
     small = plain.lower()
-    words = _starts(plain)
-    near, starts, origins = _surroundings(text, words)
-    for order, rule in enumerate(rules):
+    for order, rule in rules.everywhere:
         if rule.beside and rule.beside not in text:
             continue
-        if rule.token:
-            places = _in_surroundings(rule, near, starts, origins) if rule.starts else words
-        elif rule.starts:
-            places = None
-        else:
-            yield from _everywhere(text, order, rule)
-            continue
-        if places is None:
-            yield from _at_literals(text, small, order, rule)
-        else:
-            for place in places:
-                match = rule.pattern.match(text, place)
-                if match and not _inside_base64(text, match.start()):
-                    yield from _hit(match, text, order, rule)
+        yield from _at_literals(text, small, order, rule) if rule.starts else _everywhere(text, order, rule)
+
+
+def _token_places(text: str, plain: bytes, rules: RuleSet) -> Iterator[tuple[int, int, Rule]]:
+    """Where a token could begin, with the number of its rule."""
+    words = _starts(plain)
+    for word in words:
+        for literal, order, rule in rules.leading.get(text[word : word + 2], ()):
+            if text.startswith(literal, word):
+                yield word, order, rule
+        if rules.any_shape is not None and rules.any_shape.match(text, word):
+            for order, rule in rules.shapes:
+                yield word, order, rule
+    near, starts, origins = _surroundings(text, words)
+    for literal, order, rule in rules.close:
+        at = near.find(literal)
+        while at >= 0:
+            piece = bisect_right(starts, at) - 1
+            yield origins[piece] + at - starts[piece], order, rule
+            at = near.find(literal, at + 1)
+
+
+def _unnamed(pattern: str) -> str:
+    return re.sub(r"\(\?P<\w+>", "(?:", pattern)
 
 
 def _starts(plain: bytes) -> list[int]:
-    """Where runs of letters, digits, "-" and "_" begin that are long enough; also behind an escaped newline."""
+    """Where long runs of letters, digits, "-" and "_" begin; also behind an escaped newline."""
     found: list[int] = []
     for at, _ in runs(plain, "_-", _RUN):
         found.append(at)
@@ -77,16 +113,14 @@ def _starts(plain: bytes) -> list[int]:
     return found
 
 
-def _surroundings(text: str, runs: Sequence[int]) -> tuple[str, list[int], list[int]]:
-    """The surroundings of where runs begin, put together; where each stands there, and in `text`."""
+def _surroundings(text: str, words: Sequence[int]) -> tuple[str, list[int], list[int]]:
+    """What stands close before runs, put together; where each piece stands there, and in `text`."""
     pieces: list[str] = []
     starts: list[int] = []
     origins: list[int] = []
     size = done = 0
-    for run in runs:
-        start, stop = max(done, run - _BEFORE), run + _AFTER
-        if start >= stop:
-            continue
+    for word in words:
+        start, stop = max(done, word - _BEFORE), word + _AFTER
         if start > done or not pieces:
             pieces.append("\n")
             size += 1
@@ -97,15 +131,6 @@ def _surroundings(text: str, runs: Sequence[int]) -> tuple[str, list[int], list[
         size += len(piece)
         done = stop
     return "".join(pieces), starts, origins
-
-
-def _in_surroundings(rule: Rule, near: str, starts: list[int], origins: list[int]) -> Iterator[int]:
-    for literal in rule.starts:
-        at = near.find(literal)
-        while at >= 0:
-            piece = bisect_right(starts, at) - 1
-            yield origins[piece] + at - starts[piece]
-            at = near.find(literal, at + 1)
 
 
 def _at_literals(text: str, small: bytes, order: int, rule: Rule) -> Iterator[Hit]:
@@ -124,11 +149,14 @@ def _at_literals(text: str, small: bytes, order: int, rule: Rule) -> Iterator[Hi
 
 def _value_start(match: re.Match[str]) -> int:
     """Where to look on behind a match that is no secret: a short value can be the name of another."""
-    groups = match.re.groupindex
-    if "quoted" in groups and match["quoted"]:
+    groups = match.groupdict()
+    if groups.get("quoted"):
         return match.start("quoted")
-    long = "secret" not in groups or not match["secret"] or len(match["secret"]) > _SHORT
-    return match.end() if long else match.start("secret")
+    value = groups.get("secret")
+    # Behind "=" and ":" another name can follow at every few characters, behind the others only blanks let it.
+    if value and ("sign" in groups and not groups["sign"] or len(value) <= _SHORT):
+        return match.start("secret")
+    return match.end()
 
 
 def _everywhere(text: str, order: int, rule: Rule) -> Iterator[Hit]:

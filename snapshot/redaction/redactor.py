@@ -14,6 +14,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,9 +30,9 @@ from snapshot.messages import (
     ToolResult,
     Transcript,
 )
-from snapshot.redaction.finder import Hit, hits_of
+from snapshot.redaction.finder import Hit, RuleSet, hits_of
 from snapshot.redaction.rules import own_rules, read_rules
-from snapshot.redaction.views import View, base64_views, unescaped
+from snapshot.redaction.views import View, decoded, unescaped
 
 __all__ = ["Redactor"]
 
@@ -60,7 +61,11 @@ class Redactor:
 
     def __init__(self, rules: str | Path | Iterable[str | Path] = ()) -> None:
         paths = (rules,) if isinstance(rules, str | Path) else tuple(rules)
-        self._rules = (*(rule for path in paths for rule in read_rules(path)), *own_rules())
+        self._rules = (
+            RuleSet((*(rule for path in paths for rule in read_rules(path)), *own_rules()))
+            if paths
+            else _own()
+        )
         self.counts: dict[str, int] = {}
         self._marks: dict[str, str] = {}  # by what is the same in every spelling of a secret
         self._highest: dict[str, int] = {}
@@ -167,9 +172,11 @@ class Redactor:
         view = unescaped(text)
         if view is not None:
             hits += _mapped(hits_of(view.text, self._rules), view)
-        for inner in base64_views(text if view is None else view.text):
-            found = _mapped(hits_of(inner.text, self._rules), inner)
-            hits += found if view is None else _mapped(found, view)
+        for outer in (None, view) if view is not None else (None,):
+            inner = decoded(text if outer is None else outer.text)
+            if inner is not None:
+                found = _mapped(hits_of(inner.text, self._rules), inner)
+                hits += found if outer is None else _mapped(found, outer)
         hits = _apart(_outside_marks(hits, text))
         for hit in hits:
             if hit.contextual:
@@ -200,6 +207,11 @@ class Redactor:
             self._marks[same] = f"[secret: {kind} {number}]"
             self.counts[kind] = self.counts.get(kind, 0) + 1
         return self._marks[same]
+
+
+@cache
+def _own() -> RuleSet:
+    return RuleSet(own_rules())
 
 
 def _plain(secret: str) -> str:

@@ -13,7 +13,7 @@ from string import ascii_letters, digits
 
 _Cut = tuple[int, int, str]
 
-__all__ = ["View", "base64_views", "runs", "unescaped"]
+__all__ = ["View", "decoded", "runs", "unescaped"]
 
 _INTRODUCER = r"(?:\x1b|\u241b|\^\[|\\{1,4}(?:x1[bB]|u001[bB]|033|e))"
 _CONTROL = rf"(?:{_INTRODUCER}\[|\x9b)[0-?]*+[ -/]*+[@-~]"
@@ -30,11 +30,14 @@ _BEFORE, _AFTER = 400, 800
 _FAR = "\n" * 64
 # A line break that `fold` or a mail program put into a long word: the lines before are full, the next is no longer.
 _FOLD = re.compile(
-    r"\n(?<=[A-Za-z0-9+/_=.~-]{30}\n)(?=([A-Za-z0-9+/_.~-]{1,160}={0,2})[\"']?[,;]?(?:\r?\n|\Z))"
+    r"\n(?<=[A-Za-z0-9+/_=.~%&?:-]{30}\n)(?=([A-Za-z0-9+/_.~%-]{1,160}={0,2})[\"']?[,;]?(?:\r?\n|\Z))"
 )
 _WIDTHS = frozenset((60, 64, 70, 72, 76, 78, 79, 80, 100, 120, 128, 132))
 
 _SHORTEST = 24  # characters of base64 that are looked into
+# Base64 of printable ASCII, of blanks and line ends: the first of four characters has the upper bits of a byte.
+_ASCII = re.compile(r"(?:[CDI-Za-f][A-Za-z0-9+/_-]{3}){5}")
+_WHOLE = 4096  # characters of base64 that go as a whole
 _BASE64_ALPHABET = str.maketrans("-_", "+/")
 _PRINTABLE = bytes([9, 10, 13, *range(32, 127)])
 
@@ -164,26 +167,52 @@ def _alphabet(marks: str) -> bytes:
     return bytes(0x61 if code in known else 0x20 for code in range(256))
 
 
-def base64_views(text: str) -> Iterator[View]:
-    """A view of each run of base64 in `text` that says printable ASCII, but for those of data URLs.
+class _Decoded(View):
+    """What runs of base64 say, one after the other; a span of it is a run of the source, or part of a long one."""
 
-    A stretch of the source that one of its characters comes from is the whole group of four.
-    """
-    from binascii import Error, a2b_base64
+    def __init__(self, pieces: list[str], places: list[tuple[int, int]]) -> None:
+        self.text = _FAR.join(pieces)
+        self._places = places
+        self._starts = [0]
+        for piece in pieces:
+            self._starts.append(self._starts[-1] + len(piece) + len(_FAR))
 
+    def span(self, start: int, stop: int) -> tuple[int, int]:
+        number = bisect_right(self._starts, start) - 1
+        first, last = self._places[number]
+        if last - first <= _WHOLE:
+            return first, last
+        at = self._starts[number]
+        return first + (start - at) // 3 * 4, min(last, first - (at - stop) // 3 * 4)
+
+
+def decoded(text: str) -> View | None:
+    """A view of what the runs of base64 in `text` say that are printable ASCII, but for those of data URLs."""
+    pieces: list[str] = []
+    places: list[tuple[int, int]] = []
     for start, stop in runs(text.encode("ascii", "replace"), "+/_-", _SHORTEST):
         if text.endswith("base64,", 0, start):
             continue
-        for skipped in range(4):  # what stands before may be of the alphabet: a plus of a diff, a slash
-            body = text[start + skipped : start + skipped + (stop - start - skipped) // 4 * 4]
-            try:
-                head = a2b_base64(body[:24].translate(_BASE64_ALPHABET))
-                if head.translate(None, _PRINTABLE):
-                    continue
-                data = a2b_base64(body.translate(_BASE64_ALPHABET))
-            except Error:
-                continue
-            said = data.decode("latin-1")
-            origins = [start + skipped + at // 3 * 4 for at in range(len(said))]
-            yield View(said, list(range(len(said))), origins, [origin + 4 for origin in origins])
-            break
+        for first in range(
+            start, min(start + 4, stop)
+        ):  # an alphabet's mark may stand before: a plus, a slash
+            said = _said(text[first:stop]) if _ASCII.match(text, first) else None
+            if said is not None:
+                pieces.append(said)
+                places.append((first, stop))
+                break
+    return _Decoded(pieces, places) if pieces else None
+
+
+def _said(run: str) -> str | None:
+    """What a run of base64 says, if that is printable ASCII."""
+    from binascii import Error, a2b_base64
+
+    try:
+        if a2b_base64(run[:24].translate(_BASE64_ALPHABET)).translate(None, _PRINTABLE):
+            return None
+        body = run.translate(_BASE64_ALPHABET)
+        data = a2b_base64(body[: len(body) - (len(body) % 4 == 1)] + "=" * (-len(body) % 4 % 3))
+    except Error:
+        return None
+    return data.decode("latin-1")
