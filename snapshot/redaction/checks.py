@@ -32,9 +32,15 @@ _TEMPLATE = re.compile(r"\$\{|\{\{|%\(|%s|\{\w*\}|\$\(|<\w+>")
 _TYPE = re.compile(
     r"(?i:u?int|float|str|string|bytes|char|varchar|text|binary|optional|secretstr)\d{0,4}|[A-Z][A-Za-z]*\d?"
 )
+_SEPARATOR = re.compile(r"[-_./:]")
+_CODE = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+\W*")
+_SCHEMES = frozenset(
+    ("apikey", "basic", "bearer", "bot", "digest", "genie-key", "key", "splunk", "sso-key", "ssws", "token")
+)
 _SYMBOLS = frozenset("!@#%^*?+=~$&")
 _SHORTEST = 16
-_PROGRAM = frozenset("([{")
+_PROGRAM = ("(", "[", "{")
+_PROGRAM_TEXT = re.compile(r"[{};<>,\"'`]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,7 @@ def varied(value: str) -> bool:
     if len(value) < _SHORTEST or "://" in value or _UUID.search(value):
         return False
     classes = [0 if char.isdigit() else 1 if char.isupper() else 2 for char in value if char.isalnum()]
-    if len(set(value)) < 10 or not classes:
+    if len(set(value)) < 10 or not classes or max(map(len, _SEPARATOR.split(value))) < 8:
         return False
     changes = sum(left != right for left, right in pairwise(classes))
     digits = classes.count(0)
@@ -69,10 +75,10 @@ def varied(value: str) -> bool:
     return changes >= max(6, 0.42 * len(classes)) and _chopped(value)
 
 
-def _chopped(value: str) -> bool:
+def _chopped(value: str, most: float = 2.5) -> bool:
     """Whether a value falls into pieces too short for words: capitals and small letters as they come."""
     pieces = _PIECE.findall(value)
-    return bool(pieces) and sum(map(len, pieces)) <= 2.5 * len(pieces)
+    return bool(pieces) and sum(map(len, pieces)) <= most * len(pieces)
 
 
 def is_phrase(value: str, names: Names) -> bool:
@@ -137,14 +143,24 @@ def _line_before(match: re.Match[str], text: str) -> str:
 
 def _is_basic(match: re.Match[str], text: str, names: Names) -> bool:  # noqa: ARG001
     """Base64 of a name, a colon and a password; or chance letters."""
+    return _is_pair(_value(match)) or varied(_value(match))
+
+
+def _is_pair(value: str) -> bool:
     from base64 import b64decode
 
-    value = _value(match)
     try:
         said = b64decode(value + "=" * (-len(value) % 4))
     except ValueError:
-        said = b""
-    return (b":" in said and said.isascii() and said.decode().isprintable()) or varied(value)
+        return False
+    return b":" in said and said.isascii() and said.decode().isprintable()
+
+
+def _is_authorization(match: re.Match[str], text: str, names: Names) -> bool:  # noqa: ARG001
+    value, scheme = _value(match), (match["scheme"] or "").lower()
+    if names.placeholder.fullmatch(value) or _CODE.fullmatch(value):
+        return False
+    return varied(value) or (scheme in _SCHEMES and (_is_pair(value) or _is_wordless(value)))
 
 
 def _is_named(match: re.Match[str], text: str, names: Names) -> bool:
@@ -165,93 +181,108 @@ def _is_named(match: re.Match[str], text: str, names: Names) -> bool:
     value = match["secret"] or match["quoted"] or match["phrase"]
     if names.placeholder.fullmatch(value) or value.isdigit() or _HASH.fullmatch(value):
         return False
-    if match["phrase"]:
-        return last in names.password and is_phrase(value, names) and _stands_alone(match, text)
-    if (
-        match["secret"]
-        and text[match.end() : match.end() + 1] in _PROGRAM
-        and text[match.end() : match.end() + 1]
-    ):
+    if match["secret"] and text[match.end() : match.end() + 1] in _PROGRAM:
         return False  # a call or an index, in a program
-    if match["said"] and not before and asked not in names.strong and last not in names.password:
+    if match["said"] and (last == "pass" or not (before or asked in names.strong or last in names.password)):
         return False
-    environment = name.isupper() and bool(match["sign"]) and not match["gap"]
-    if match["flag"] is not None and not name.startswith("--"):
-        environment = bool(_SET.search(head)) or (name.isupper() and bool(before) and varied(value))
-        if not environment:
-            return False
-    if last in names.password:
-        return _is_password_value(match, text, names, value, environment=environment)
-    return _is_key_value(match, text, names, value, last=last, before=before, environment=environment)
+    flag = name.startswith("--")
+    variable = match["flag"] is not None and not flag  # set -x NAME value
+    if variable and not (_SET.search(head) or (name.isupper() and before and varied(value))):
+        return False
+    place = _Place(
+        environment=variable or _is_environment(match, text, name),
+        flag=flag,
+        before=before,
+        strong=last not in names.key or before in names.strong or asked in names.strong,
+    )
+    check = _is_password_value if last in names.password else _is_key_value
+    return check(match, text, names, value, place)
 
 
-def _is_password_value(
-    match: re.Match[str], text: str, names: Names, value: str, *, environment: bool
-) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a value stands: as a variable of the environment, behind a flag; and how telling its name is."""
+
+    environment: bool
+    flag: bool
+    before: str
+    strong: bool
+
+
+def _is_environment(match: re.Match[str], text: str, name: str) -> bool:
+    """Whether it is NAME=value of an environment, or NAME: value of a file for one."""
+    if not name.isupper() or not match["sign"] or match["open"]:
+        return False
+    return match["sign"] == "=" and not match["gap"] or (match["sign"] == ":" and _stands_alone(match, text))
+
+
+def _is_password_value(match: re.Match[str], text: str, names: Names, value: str, place: _Place) -> bool:
     if " " in value or "\t" in value:
-        if is_phrase(value, names):
-            return True
-        return environment and not any(word.lower() in names.sentence for word in value.split())
+        if match["phrase"] and not _stands_alone(match, text):
+            return False
+        words = [word.lower() for word in value.split()]
+        return is_phrase(value, names) or (place.environment and names.sentence.isdisjoint(words))
     if value[0] in "/.~" and not varied(value):
         return False
-    connection = match["sign"] == "=" and text[match.end() : match.end() + 1] == ";"
-    if (
-        connection
-        and match["secret"]
-        and _CONNECTION.match(text, match.end())
-        and "=" in text[max(0, match.start() - 60) : match.start()]
-    ):
+    if _is_connection(match, text):
         return len(value) >= 6
-    if environment:
+    if place.environment:
         # In an environment every value is a value; in a program, one without quotes is a variable.
         return any(map(str.isalpha, value))
-    if match["list"] is not None and "value" not in match["list"]:
-        return varied(value)
-    if not (any(map(str.isalpha, value)) and any(map(_is_no_letter, value))):
-        return varied(value)
-    if match["quoted"] or match["flag"] or match["xml"] or not _IDENTIFIER.fullmatch(value):
-        return not _TEMPLATE.search(value)
     if varied(value):
+        return True
+    if match["list"] is not None and "value" not in match["list"]:
+        return False
+    if _CODE.fullmatch(value) or _TEMPLATE.search(value) or not any(map(str.isalpha, value)):
+        return False
+    if not any(map(_is_no_letter, value)):
+        return len(value) >= 12 and _chopped(value) and bool(match["quoted"] or _stands_alone(match, text))
+    if match["quoted"] or place.flag or match["xml"] or not _IDENTIFIER.fullmatch(value):
         return True
     declared = match["sign"] == ":" and not match["gap"] and not _TYPE.fullmatch(value)
     return any(map(str.isdigit, value)) and len(value) >= 7 and (declared or _stands_alone(match, text))
 
 
-def _is_key_value(
-    match: re.Match[str],
-    text: str,
-    names: Names,
-    value: str,
-    *,
-    last: str,
-    before: str,
-    environment: bool,
-) -> bool:
-    strong = last not in names.key or before in names.strong
-    if " " in value or _TEMPLATE.search(value):
+def _is_connection(match: re.Match[str], text: str) -> bool:
+    """Whether it is one of several settings in a row: Server=db;Password=value;"""
+    return bool(
+        match["secret"]
+        and match["sign"] == "="
+        and _CONNECTION.match(text, match.end())
+        and "=" in text[max(0, match.start() - 60) : match.start()]
+    )
+
+
+def _is_key_value(match: re.Match[str], text: str, names: Names, value: str, place: _Place) -> bool:  # noqa: ARG001
+    if match["phrase"] or " " in value or _TEMPLATE.search(value) or _PROGRAM_TEXT.search(value):
         return False
     if _UUID.fullmatch(value):
-        return strong and bool(before or last not in ("token", "secret")) and match["list"] is None
-    if _HEX.fullmatch(value) and not strong:
+        return place.strong and bool(place.before) and match["list"] is None
+    if _HEX.fullmatch(value) and not place.strong:
         return False  # the hash of something
+    if _CODE.fullmatch(value) and not _chopped(value):
+        return False
     if value[0] in "/.~":
         return varied(value) and _chopped(value)
     if varied(value):
         return True
-    placed = match["quoted"] or environment or match["flag"] or match["xml"]
-    if not strong or match["list"] is not None or len(value) >= _SHORTEST or len(value) < 8:
+    if not place.strong or match["list"] is not None or len(value) < 8:
         return False
     query = match["sign"] == "=" and not match["gap"] and text[match.end() : match.end() + 1] in "&"
-    if not (placed or query or _stands_alone(match, text)):
+    placed = match["quoted"] or place.environment or place.flag or match["xml"] or query
+    return bool(placed or _stands_alone(match, text)) and _is_wordless(value)
+
+
+def _is_wordless(value: str) -> bool:
+    """Of 8 characters or more, no word can be made: digits within, more than a number behind a word."""
+    if _CONSTANT.fullmatch(value) or max(map(len, _SEPARATOR.split(value))) < 7:
         return False
-    return _is_short_key(value)
-
-
-def _is_short_key(value: str) -> bool:
-    """8 to 15 characters, of which no word can be made: digits within, or more than a number behind a word."""
     classes = [0 if char.isdigit() else 1 if char.isupper() else 2 for char in value if char.isalnum()]
     changes = sum(left != right for left, right in pairwise(classes))
-    return 2 <= classes.count(0) < len(classes) - 1 and changes >= 3 and len(classes) >= len(value) - 1
+    digits = classes.count(0)
+    if 2 <= digits < len(classes) - 1 and changes >= 3 and len(classes) >= len(value) - 2:
+        return True
+    return len(classes) >= 16 and changes >= 0.35 * len(classes) and _chopped(value, 3.2)
 
 
 def _stands_alone(match: re.Match[str], text: str) -> bool:
@@ -295,6 +326,7 @@ CHECKS: dict[str, Callable[[re.Match[str], str, Names], bool]] = {
     "mixed": _is_mixed,
     "placeholder": _is_no_placeholder,
     "password": _is_password,
+    "authorization": _is_authorization,
     "basic": _is_basic,
     "user": _is_user,
     "command": _is_command,
