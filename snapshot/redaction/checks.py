@@ -24,8 +24,8 @@ _SET = re.compile(r"(?:\bset -\w{1,3}|\bsetenv|\bENV|\bsetx|\bARG|\bexport|\bsec
 _ASKED = re.compile(r"([A-Za-z]+)[ \t]\Z")
 _WEB = re.compile(r"\b(?:curl|curlie|wget|https?)\b")
 _COMMAND = re.compile(
-    r"\b(?:mysql\w{0,8}|mariadb(?:-\w{2,8})?|sshpass|mongo\w{0,8}|redis-cli|(?:docker|podman|registry|az|oc) login|psql|"
-    r"openssl|ldap\w{3,8}|smbclient|rabbitmqctl|htpasswd|cqlsh|unzip|7z|zip|sqlcmd|bcp|isql|snmp\w{3,6})\b"
+    r"\b(?:(?P<joined>mysql\w{0,8}|mariadb(?:-\w{2,8})?|7z)|(?P<said>sshpass)|mongo\w{0,8}|redis-cli|psql|openssl|smbclient|"
+    r"(?:docker|podman|registry|az|oc) login|ldap\w{3,8}|rabbitmqctl|htpasswd|cqlsh|unzip|zip|sqlcmd|bcp|isql|snmp\w{3,6})\b"
 )
 _CONNECTION = re.compile(r";[ ]?(?:[A-Za-z][A-Za-z ]{1,39}=|[\"'\s]|\Z)")
 _TEMPLATE = re.compile(r"\$\{|\{\{|%\(|%s|\{\w*\}|\$\(|<\w+>")
@@ -133,7 +133,12 @@ def _is_user(match: re.Match[str], text: str, names: Names) -> bool:
 
 def _is_command(match: re.Match[str], text: str, names: Names) -> bool:
     """`-p password` of a program that takes one so."""
-    return bool(_COMMAND.search(_line_before(match, text))) and _is_password(match, text, names)
+    command, value = _COMMAND.search(_line_before(match, text)), _value(match)
+    if command is None or names.placeholder.fullmatch(value):
+        return False
+    if command["joined"]:  # -p alone asks for it, and what follows is something else
+        return match.start("secret") - match.start() <= 4 and not match[0].startswith((" -p ", " -a", " -w"))
+    return bool(command["said"]) or _is_password(match, text, names)
 
 
 def _line_before(match: re.Match[str], text: str) -> str:
@@ -147,13 +152,23 @@ def _is_basic(match: re.Match[str], text: str, names: Names) -> bool:  # noqa: A
 
 
 def _is_pair(value: str) -> bool:
+    return b":" in _text_of(value)
+
+
+def _says_text(value: str) -> bool:
+    """Whether a value is base64 of printable ASCII, as in a manifest of secrets."""
+    return len(value) % 4 == 0 and len(_text_of(value)) >= 6
+
+
+def _text_of(value: str) -> bytes:
+    """What a value says as base64; nothing if that is no printable ASCII."""
     from base64 import b64decode
 
     try:
         said = b64decode(value + "=" * (-len(value) % 4))
     except ValueError:
-        return False
-    return b":" in said and said.isascii() and said.decode().isprintable()
+        return b""
+    return said if said.isascii() and said.decode().isprintable() else b""
 
 
 def _is_authorization(match: re.Match[str], text: str, names: Names) -> bool:  # noqa: ARG001
@@ -183,6 +198,10 @@ def _is_named(match: re.Match[str], text: str, names: Names) -> bool:
         return False
     if match["secret"] and text[match.end() : match.end() + 1] in _PROGRAM:
         return False  # a call or an index, in a program
+    if match["xml"] and not text.startswith("</", match.end()):
+        return False  # not the content of an element, but a name that stands for a value
+    if match["quoted"] and value[0] in "),;}]":
+        return False  # what stands between two strings
     if match["said"] and (last == "pass" or not (before or asked in names.strong or last in names.password)):
         return False
     flag = name.startswith("--")
@@ -236,7 +255,9 @@ def _is_password_value(match: re.Match[str], text: str, names: Names, value: str
     if _CODE.fullmatch(value) or _TEMPLATE.search(value) or not any(map(str.isalpha, value)):
         return False
     if not any(map(_is_no_letter, value)):
-        return len(value) >= 12 and _chopped(value) and bool(match["quoted"] or _stands_alone(match, text))
+        return (_says_text(value) or (len(value) >= 12 and _chopped(value))) and bool(
+            match["quoted"] or _stands_alone(match, text)
+        )
     if match["quoted"] or place.flag or match["xml"] or not _IDENTIFIER.fullmatch(value):
         return True
     declared = match["sign"] == ":" and not match["gap"] and not _TYPE.fullmatch(value)
