@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from snapshot.redaction.redactor import Redactor
+from snapshot.redaction.rules import RuleError
 
-__all__ = ["Redactor"]
+__all__ = ["Redactor", "RuleError"]
