@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["CHECKS", "Names", "is_phrase", "varied"]
+__all__ = ["CHECKS", "FREE_CHECKS", "Names", "is_phrase", "varied"]
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _HEX = re.compile(r"(?:0x|sha\d{1,3}[:-])?[0-9a-fA-F]+")
@@ -24,8 +24,9 @@ _SET = re.compile(r"(?:\bset -\w{1,3}|\bsetenv|\bENV|\bsetx|\bARG|\bexport|\bsec
 _ASKED = re.compile(r"([A-Za-z]+)[ \t]\Z")
 _WEB = re.compile(r"\b(?:curl|curlie|wget|https?)\b")
 _COMMAND = re.compile(
-    r"\b(?:(?P<joined>mysql\w{0,8}|mariadb(?:-\w{2,8})?|7z)|(?P<said>sshpass)|mongo\w{0,8}|redis-cli|psql|openssl|smbclient|"
-    r"(?:docker|podman|registry|az|oc) login|ldap\w{3,8}|rabbitmqctl|htpasswd|cqlsh|unzip|zip|sqlcmd|bcp|isql|snmp\w{3,6})\b"
+    r"\b(?:(?P<joined>mysql\w{0,8}|mariadb(?:-\w{2,8})?|7z)|(?P<said>sshpass)"
+    r"|mongo\w{0,8}|redis-cli|psql|openssl|smbclient|ldap\w{3,8}|rabbitmqctl|htpasswd|cqlsh|unzip|zip"
+    r"|sqlcmd|bcp|isql|snmp\w{3,6}|(?:docker|podman|registry|az|oc) login)\b"
 )
 _CONNECTION = re.compile(r";[ ]?(?:[A-Za-z][A-Za-z ]{1,39}=|[\"'\s]|\Z)")
 _TEMPLATE = re.compile(r"\$\{|\{\{|%\(|%s|\{\w*\}|\$\(|<\w+>")
@@ -93,7 +94,8 @@ def is_phrase(value: str, names: Names) -> bool:
 
 
 def _is_varied(match: re.Match[str], text: str, names: Names) -> bool:  # noqa: ARG001
-    return varied(_value(match))
+    value = _value(match)
+    return varied(value) or (len(value) >= 20 and _is_wordless(value))
 
 
 def _is_scrambled(match: re.Match[str], text: str, names: Names) -> bool:  # noqa: ARG001
@@ -118,7 +120,7 @@ def _is_password(match: re.Match[str], text: str, names: Names) -> bool:  # noqa
     return (
         len(value) >= 6
         and any(map(str.isalpha, value))
-        and any(map(_is_no_letter, value))
+        and (any(map(_is_no_letter, value)) or (len(value) >= 12 and _chopped(value, 3.2)))
         and not names.placeholder.fullmatch(value)
         and not value.startswith(("/", "./", "~", "http"))
     )
@@ -178,7 +180,7 @@ def _is_authorization(match: re.Match[str], text: str, names: Names) -> bool:  #
     return varied(value) or (scheme in _SCHEMES and (_is_pair(value) or _is_wordless(value)))
 
 
-def _is_named(match: re.Match[str], text: str, names: Names) -> bool:
+def _is_named(match: re.Match[str], text: str, names: Names) -> bool:  # noqa: PLR0911 - a line for each reason
     """NAME=value, where NAME is a secret's, and value could be one."""
     head, name = _name(match, text)
     found = _ASKED.search(head)
@@ -232,10 +234,12 @@ def _is_environment(match: re.Match[str], text: str, name: str) -> bool:
     """Whether it is NAME=value of an environment, or NAME: value of a file for one."""
     if not name.isupper() or not match["sign"] or match["open"]:
         return False
-    return match["sign"] == "=" and not match["gap"] or (match["sign"] == ":" and _stands_alone(match, text))
+    return (match["sign"] == "=" and not match["gap"]) or (
+        match["sign"] == ":" and _stands_alone(match, text)
+    )
 
 
-def _is_password_value(match: re.Match[str], text: str, names: Names, value: str, place: _Place) -> bool:
+def _is_password_value(match: re.Match[str], text: str, names: Names, value: str, place: _Place) -> bool:  # noqa: PLR0911 - a line for each reason
     if " " in value or "\t" in value:
         if match["phrase"] and not _stands_alone(match, text):
             return False
@@ -274,7 +278,7 @@ def _is_connection(match: re.Match[str], text: str) -> bool:
     )
 
 
-def _is_key_value(match: re.Match[str], text: str, names: Names, value: str, place: _Place) -> bool:  # noqa: ARG001
+def _is_key_value(match: re.Match[str], text: str, names: Names, value: str, place: _Place) -> bool:  # noqa: ARG001, PLR0911 - a line for each reason
     if match["phrase"] or " " in value or _TEMPLATE.search(value) or _PROGRAM_TEXT.search(value):
         return False
     if _UUID.fullmatch(value):
@@ -291,7 +295,7 @@ def _is_key_value(match: re.Match[str], text: str, names: Names, value: str, pla
         return False
     query = match["sign"] == "=" and not match["gap"] and text[match.end() : match.end() + 1] in "&"
     placed = match["quoted"] or place.environment or place.flag or match["xml"] or query
-    return bool(placed or _stands_alone(match, text)) and _is_wordless(value)
+    return bool(placed or len(value) >= 24 or _stands_alone(match, text)) and _is_wordless(value)
 
 
 def _is_wordless(value: str) -> bool:
@@ -353,3 +357,6 @@ CHECKS: dict[str, Callable[[re.Match[str], str, Names], bool]] = {
     "command": _is_command,
     "named": _is_named,
 }
+
+FREE_CHECKS = ("varied", "scrambled", "mixed", "placeholder", "password", "basic")
+"""Those that need no groups of the pattern but `secret`, for rules of a user's own."""

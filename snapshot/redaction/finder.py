@@ -1,7 +1,7 @@
 """Where credentials stand in a text: rules tried at the literals they begin with.
 
-Searching a text for each of hundreds of literals would cost more than all else. Nearly every token has a run of
-20 letters, digits, "-" or "_", and begins where that begins, or close before: only there its literals are sought.
+Searching a text for each of hundreds of literals would cost more than all else. Nearly every token has a run
+of 20 letters, digits, "-" or "_", and begins where that begins, or close before: only there it is sought.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from snapshot.redaction.views import runs
 __all__ = ["Hit", "hits_of"]
 
 _RUN = 20  # characters
-_BEFORE, _AFTER = 20, 4  # characters around the start of a run: where a token can begin that it belongs to
+_BEFORE, _AFTER = 20, 4  # characters around the start of a run: where its token can begin
 _WORD = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _Numbered = tuple[int, Rule]
 _SHORT = 128  # characters of a value
@@ -142,7 +142,7 @@ def _at_literals(text: str, small: bytes, order: int, rule: Rule) -> Iterator[Hi
             if match:
                 hits = tuple(_hit(match, text, order, rule))
                 yield from hits
-                # Also past a long value that is no secret, so that each character is looked at a few times at most.
+                # Also past a long value that is no secret: each character is looked at a few times at most.
                 at = max(at, (match.end() if hits else _value_start(match)) - 1)
             at = small.find(sought, at + 1) if rule.nocase else text.find(literal, at + 1)
 
@@ -153,8 +153,8 @@ def _value_start(match: re.Match[str]) -> int:
     if groups.get("quoted"):
         return match.start("quoted")
     value = groups.get("secret")
-    # Behind "=" and ":" another name can follow at every few characters, behind the others only blanks let it.
-    if value and ("sign" in groups and not groups["sign"] or len(value) <= _SHORT):
+    # Behind "=" and ":" the value can hold name after name, behind a blank or a comma it cannot.
+    if value and (("sign" in groups and not groups["sign"]) or len(value) <= _SHORT):
         return match.start("secret")
     return match.end()
 
@@ -179,5 +179,5 @@ def _hit(match: re.Match[str], text: str, order: int, rule: Rule) -> Iterator[Hi
 
 
 def _inside_base64(text: str, start: int) -> bool:
-    """Whether what begins at `start` stands in a longer piece of base64, where anything can come up by chance."""
+    """Whether what begins at `start` stands in a long piece of base64, where anything comes up by chance."""
     return start > 40 and text[start - 1] in "+/" and _IN_BASE64.search(text, start - 40, start) is not None

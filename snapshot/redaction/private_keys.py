@@ -16,12 +16,12 @@ _DASHES = "-{4,5} ?"  # four and a blank in the SSH2 form of RFC 4716
 # What may stand between two runs of base64: line ends as they are or escaped, and what programs put
 # before a line: a quote, a number, an arrow, a plus.
 _GLUE = r"""(?:\s|\\{1,4}[nrt]|\\?["'`,>|+:→]|\d{1,5}[\t→:|])"""
-_HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash|Subject|x-[a-z-]{1,20}): [^\n\\]{0,100}"
+_HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash|Subject): [^\n\\]{0,100}"
 _RUN = r"[A-Za-z0-9+/]{16,}+={0,2}"
 _LAST = r"=?[A-Za-z0-9+/]{1,15}={0,2}"
 _END = rf"{_DASHES}END {_LABEL} ?-{{4,5}}"
-# Atomic groups: a key is passed over once, whether it has an end or not. They stand where a possessive quantifier
-# of a group would be shorter, since that matches what it should not before Python 3.11.5 (gh-106052).
+# Atomic groups: a key is passed over once, whether it has an end or not. A possessive quantifier behind a
+# group would be shorter, but matches what it should not before Python 3.11.5 (gh-106052).
 _KEY = re.compile(
     rf"{_DASHES}BEGIN {_LABEL} ?-{{4,5}}"
     rf"(?P<body>(?>(?:(?>{_GLUE}{{0,40}})(?:{_HEADER}|{_RUN}))+))"
@@ -35,7 +35,8 @@ _END_OF_LINE = re.compile(rf"(?<![A-Za-z0-9+/]){_RUN}\Z")
 _LONGEST_KEY = 1 << 14
 # PuTTY's own form: the lines are counted, and their keyed digest follows.
 _PUTTY = re.compile(
-    rf"Private-Lines: {{0,4}}\d{{1,4}}(?P<body>(?>(?:(?>{_GLUE}{{1,40}})[A-Za-z0-9+/]{{16,64}}={{0,2}}){{1,400}})"
+    r"Private-Lines: {0,4}\d{1,4}"
+    rf"(?P<body>(?>(?:(?>{_GLUE}{{1,40}})[A-Za-z0-9+/]{{16,64}}={{0,2}}){{1,400}})"
     rf"(?:(?>{_GLUE}{{1,40}})[A-Za-z0-9+/]{{1,15}}={{0,2}}(?![A-Za-z0-9+/:-]))?"
     rf"(?:(?>{_GLUE}{{1,40}})Private-(?:MAC|Hash): {{0,4}}[0-9a-f]{{40,64}})?)"
 )

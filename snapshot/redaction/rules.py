@@ -6,8 +6,8 @@ what stands beside them, or both. A token has:
 * `kind`: what the mark says: small letters, digits, "-"
 * `starts`: the literals one of which it begins with; without any, it is tried at the start of each long word
 * `body`: a regular expression for what follows
-* `check`: what the value must pass besides, a name of `snapshot.redaction.checks.CHECKS`
-* `anywhere`: it need not have 20 letters, digits, "-" or "_" in a row, so it is looked for in all of the text
+* `check`: what the value must pass besides; a user's is one of `snapshot.redaction.checks.FREE_CHECKS`
+* `anywhere`: it need not have 20 letters, digits, "-" or "_" in a row, so all of the text is searched for it
 
 A rule has `kind`, `check` and:
 
@@ -17,9 +17,9 @@ A rule has `kind`, `check` and:
 * `pattern`: matched where the literal stands; its group `secret`, or all of it, is replaced
 * `contextual`: the value is searched for from there on as well, wherever it stands
 
-In both, `{edge}` is the start of a word, also behind an escaped newline, `{end}` its end, `{q}` a quote, maybe
-escaped, or nothing. A possessive quantifier stands behind a single character or class only: behind a group it
-matches what it should not before Python 3.11.5; an atomic group does not.
+In both, `{edge}` is the start of a word, also behind an escaped newline, `{end}` its end, `{q}` a quote,
+maybe escaped, or nothing. A possessive quantifier stands behind a single character or class only: behind a
+group it matches what it should not before Python 3.11.5; an atomic group does not.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from snapshot.errors import SnapshotError
-from snapshot.redaction.checks import CHECKS, Names
+from snapshot.redaction.checks import CHECKS, FREE_CHECKS, Names
 
-__all__ = ["Check", "Rule", "RuleError", "own_rules", "read_rules"]
+__all__ = ["Check", "Rule", "RuleError", "names", "own_rules", "read_rules"]
 
 Check = Callable[[re.Match[str], str, Names], bool]
 
@@ -46,12 +46,13 @@ _MACROS = {
     "{q}": r"""(?:\\{0,4}["'])?""",
 }
 _KIND = re.compile(r"[a-z][a-z0-9-]{0,39}")
-_BOTH: dict[str, type | tuple[type, ...]] = {"kind": str, "starts": list, "check": str}
-_FIELDS: dict[str, dict[str, type | tuple[type, ...]]] = {
+_BOTH: dict[str, type] = {"kind": str, "starts": list, "check": str}
+_FIELDS: dict[str, dict[str, type]] = {
     "tokens": {**_BOTH, "body": str, "anywhere": bool},
     "rules": {**_BOTH, "pattern": str, "nocase": bool, "contextual": bool, "beside": str},
 }
-_POSSESSIVE_GROUP = re.compile(r"(?<!\\)\)(?:[*+?]|\{\d*,?\d*\})\+")
+_CLASS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]")
+_POSSESSIVE_GROUP = re.compile(r"\)(?:[*+?]|\{\d*,?\d*\})\+")
 
 
 class RuleError(SnapshotError):
@@ -154,7 +155,7 @@ def _mistakes(table: Mapping[str, Any]) -> Iterator[str]:
         if key not in _FIELDS:
             yield f"{key}: unknown; a file of rules has `tokens` and `rules`{_near(key, _FIELDS)}"
     if not any(key in table for key in _FIELDS):
-        yield "no rules: write [[rules]] with a kind and a pattern, or [[tokens]] with a kind, starts and a body"
+        yield "no rules: write [[rules]] with a kind and a pattern, or [[tokens]] with a kind and a body"
     for key, fields in _FIELDS.items():
         entries = table.get(key, [])
         if not isinstance(entries, list):
@@ -168,9 +169,7 @@ def _mistakes(table: Mapping[str, Any]) -> Iterator[str]:
                 yield f"{key} {number}: not a table"
 
 
-def _mistakes_of(
-    table: str, fields: Mapping[str, type | tuple[type, ...]], entry: Mapping[str, Any]
-) -> Iterator[str]:
+def _mistakes_of(table: str, fields: Mapping[str, type], entry: Mapping[str, Any]) -> Iterator[str]:
     typed = True
     for key, value in entry.items():
         if key not in fields:
@@ -189,13 +188,15 @@ def _mistakes_of(
         yield f"kind: {entry['kind']!r:.60} is not small letters, digits and -, at most 40"
     for start in entry.get("starts", ()):
         if not isinstance(start, str) or not start:
+            typed = False
             yield f"starts: {start!r:.60} is no literal"
-            return
-        if entry.get("nocase") and start != start.lower():
+        elif entry.get("nocase") and start != start.lower():
             yield f"starts: {start!r:.60} must be written small, since case does not count"
-    if "check" in entry and entry["check"] not in CHECKS:
-        yield f"check: {entry['check']!r:.60} is none of {', '.join(CHECKS)}{_near(entry['check'], CHECKS)}"
-    yield from _mistakes_of_pattern(main, _expanded(_source(table, entry)))
+    if "check" in entry and entry["check"] not in FREE_CHECKS:
+        near = _near(entry["check"], FREE_CHECKS)
+        yield f"check: {entry['check']!r:.60} is none of {', '.join(FREE_CHECKS)}{near}"
+    if typed:
+        yield from _mistakes_of_pattern(main, _expanded(_source(table, entry)))
 
 
 def _mistakes_of_pattern(field: str, source: str) -> Iterator[str]:
@@ -206,10 +207,10 @@ def _mistakes_of_pattern(field: str, source: str) -> Iterator[str]:
         return
     if pattern.fullmatch(""):
         yield f"{field}: matches nothing as well, so it would be found everywhere"
-    if _POSSESSIVE_GROUP.search(source):
+    if _POSSESSIVE_GROUP.search(_CLASS.sub("", source)):
         yield f"{field}: a possessive quantifier behind a group; write an atomic group, (?>(?:...)*)"
 
 
-def _near(word: str, known: Mapping[str, Any]) -> str:
-    near = difflib.get_close_matches(word, known, 1)
+def _near(word: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word, tuple(known), 1)
     return f"; did you mean {near[0]}?" if near else ""

@@ -1,6 +1,7 @@
 """Text as a reader sees it: colour codes, escapes and line breaks that hide a secret are taken out.
 
-A `View` knows where each of its characters stands in the source, so that what is found in it can be replaced there.
+A `View` knows where each of its characters stands in the source, so that what is found in it can be replaced
+there.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ _MAYBE_HIDDEN = re.compile(
 # How much around such a place is looked at once more.
 _BEFORE, _AFTER = 400, 800
 _FAR = "\n" * 64
-# A line break that `fold` or a mail program put into a long word: the lines before are full, the next is no longer.
+# A line break that `fold` or a mail program put into a long word: the line is full, the next is no longer.
 _FOLD = re.compile(
     r"\n(?<=[A-Za-z0-9+/_=.~%&?:-]{30}\n)(?=([A-Za-z0-9+/_.~%-]{1,160}={0,2})[\"']?[,;]?(?:\r?\n|\Z))"
 )
 _WIDTHS = frozenset((60, 64, 70, 72, 76, 78, 79, 80, 100, 120, 128, 132))
 
 _SHORTEST = 24  # characters of base64 that are looked into
-# Base64 of printable ASCII, of blanks and line ends: the first of four characters has the upper bits of a byte.
+# Base64 of printable ASCII and line ends: the first of four characters has the upper bits of a byte.
 _ASCII = re.compile(r"(?:[CDI-Za-f][A-Za-z0-9+/_-]{3}){5}")
 _WHOLE = 4096  # characters of base64 that go as a whole
 _BASE64_ALPHABET = str.maketrans("-_", "+/")
@@ -111,21 +112,23 @@ def _areas(text: str, cuts: list[_Cut]) -> Iterator[tuple[int, int, list[_Cut]]]
     area: list[_Cut] = []
     start = stop = 0
     for cut in cuts:
-        begin = max(0, cut[0] - _BEFORE)
-        begin = (
-            max(0, text.rfind(" ", 0, begin), text.rfind("\n", 0, begin))
-            if not area or begin > stop
-            else begin
-        )
+        begin = cut[0] - _BEFORE
         if area and begin > stop:
             yield start, stop, area
             area = []
         if not area:
-            start = max(begin, stop) if begin < cut[0] - _BEFORE * 3 else begin
-            start = max(start, stop)
+            start = max(stop, _word_start(text, begin))
         area.append(cut)
         stop = max(stop, min(len(text), cut[1] + _AFTER))
     yield start, stop, area
+
+
+def _word_start(text: str, at: int) -> int:
+    """Where the word at `at` begins, or `at` where it is too long: an area must not begin in a word."""
+    if at <= 0:
+        return 0
+    blank = max(text.rfind(" ", max(0, at - _BEFORE), at), text.rfind("\n", max(0, at - _BEFORE), at))
+    return at if blank < 0 else blank
 
 
 def _cuts(text: str) -> Iterator[_Cut]:
@@ -168,7 +171,7 @@ def _alphabet(marks: str) -> bytes:
 
 
 class _Decoded(View):
-    """What runs of base64 say, one after the other; a span of it is a run of the source, or part of a long one."""
+    """What runs of base64 say, one after the other; a span comes from a whole run, or part of a long one."""
 
     def __init__(self, pieces: list[str], places: list[tuple[int, int]]) -> None:
         self.text = _FAR.join(pieces)
@@ -187,15 +190,13 @@ class _Decoded(View):
 
 
 def decoded(text: str) -> View | None:
-    """A view of what the runs of base64 in `text` say that are printable ASCII, but for those of data URLs."""
+    """A view of what those runs of base64 say that are printable ASCII, but for data URLs; None without."""
     pieces: list[str] = []
     places: list[tuple[int, int]] = []
     for start, stop in runs(text.encode("ascii", "replace"), "+/_-", _SHORTEST):
         if text.endswith("base64,", 0, start):
             continue
-        for first in range(
-            start, min(start + 4, stop)
-        ):  # an alphabet's mark may stand before: a plus, a slash
+        for first in range(start, min(start + 4, stop)):  # what stands before may be of the alphabet: a plus
             said = _said(text[first:stop]) if _ASCII.match(text, first) else None
             if said is not None:
                 pieces.append(said)
@@ -212,7 +213,9 @@ def _said(run: str) -> str | None:
         if a2b_base64(run[:24].translate(_BASE64_ALPHABET)).translate(None, _PRINTABLE):
             return None
         body = run.translate(_BASE64_ALPHABET)
-        data = a2b_base64(body[: len(body) - (len(body) % 4 == 1)] + "=" * (-len(body) % 4 % 3))
+        if len(body) % 4 == 1:  # no end of base64, so it belongs to something else
+            body = body[:-1]
+        data = a2b_base64(body + "=" * (-len(body) % 4))
     except Error:
         return None
     return data.decode("latin-1")
