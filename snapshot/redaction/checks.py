@@ -38,6 +38,9 @@ _CODE = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+\W*")
 _SCHEMES = frozenset(
     ("apikey", "basic", "bearer", "bot", "digest", "genie-key", "key", "splunk", "sso-key", "ssws", "token")
 )
+_ESCAPE_START = re.compile(r"(?:\x1b|\u241b|\^\[|\\(?:x1[bB]|u001[bB]|033|e))\[[0-9;]{0,12}\Z")
+_ESCAPE_REST = re.compile(r"\d{0,3}[A-Za-z]")
+_HEX_PAIR = re.compile(r"[0-9A-F]{2}")
 _SYMBOLS = frozenset("!@#%^*?+=~$&")
 _SHORTEST = 16
 _PROGRAM = ("(", "[", "{")
@@ -191,6 +194,8 @@ def _is_named(match: re.Match[str], text: str, names: Names) -> bool:  # noqa: P
     last, before = ([""] * 2 + words)[:-3:-1]
     if last not in names.secret and last not in names.key:
         last = next((end for end in names.compound if last.endswith(end)), "")
+    if before == "key" and len(words) > 2:  # publicKeyToken
+        before = words[-3]
     if not last or before in names.harmless or (not before and asked in names.harmless):
         return False
     if last in names.key and not before and not match["said"]:
@@ -241,11 +246,11 @@ def _is_environment(match: re.Match[str], text: str, name: str) -> bool:
 
 def _is_password_value(match: re.Match[str], text: str, names: Names, value: str, place: _Place) -> bool:  # noqa: PLR0911 - a line for each reason
     if " " in value or "\t" in value:
-        if match["phrase"] and not _stands_alone(match, text):
+        if match["phrase"] and not ((match["sign"] or match["said"]) and _stands_alone(match, text)):
             return False
         words = [word.lower() for word in value.split()]
         return is_phrase(value, names) or (place.environment and names.sentence.isdisjoint(words))
-    if value[0] in "/.~" and not varied(value):
+    if value[0] in "/.~" and not (varied(value) and _chopped(value)):
         return False
     if _is_connection(match, text):
         return len(value) >= 6
@@ -342,6 +347,10 @@ def _name(match: re.Match[str], text: str) -> tuple[str, str]:
     head = head[: len(head) - len(before)]
     if head.endswith("\\") and before[:1] in ("n", "r", "t"):
         before = before[1:]  # an escaped newline, not the name's first letter
+    elif head.endswith("%") and _HEX_PAIR.match(before):
+        before = before[2:]  # a character as its number
+    elif _ESCAPE_START.search(head) and (rest := _ESCAPE_REST.match(before)):
+        before = before[rest.end() :]  # the end of a colour code
     return head, before + end[0]
 
 
