@@ -12,16 +12,16 @@ __all__ = ["CHECKS", "FREE_CHECKS", "Names", "is_phrase", "varied"]
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _HEX = re.compile(r"(?:0x|sha\d{1,3}[:-])?[0-9a-fA-F]+")
 _HASH = re.compile(r"(?:sha\d{1,3}|md5|blake\w{1,3})[:-].*")
-_NAME = re.compile(r"[A-Za-z0-9_.-]{0,64}\Z")
+_NAME = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+_LETTERS = _NAME[:52]
+_END_OF_NAME = re.compile(r"[A-Za-z0-9]+(?:_[A-Za-z0-9]+)?")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w-]*(?:\.[A-Za-z_]\w*)*")
 _CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _PHRASE_WORD = re.compile(r"[a-z]{2,12}\d{0,4}|\d{1,6}")
 _LINE_START = re.compile(r"(?>(?:[-+>*#\s\"'{,\[]|export|set|ENV|\d{1,6}[\t→:|])*)\Z")
 _LINE_END = re.compile(r"[ \t]*(?:\r?\n|\\r?\\?n|\Z|#|[\"'])")
 _SET = re.compile(r"(?:\bset -\w{1,3}|\bsetenv|\bENV|\bsetx|\bARG|\bexport|\bsecret set|\bconfig:set)[ \t]\Z")
-_ASKED = re.compile(r"([A-Za-z]+)[ \t]\Z")
 _WEB = re.compile(r"\b(?:curl|curlie|wget|https?)\b")
 _COMMAND = re.compile(
     r"\b(?:(?P<joined>mysql\w{0,8}|mariadb(?:-\w{2,8})?|7z)|(?P<said>sshpass)"
@@ -81,7 +81,7 @@ def varied(value: str) -> bool:
 
 def _chopped(value: str, most: float = 2.5) -> bool:
     """Whether a value falls into pieces too short for words: capitals and small letters as they come."""
-    pieces = _PIECE.findall(value)
+    pieces = _WORD.findall(value)
     return bool(pieces) and sum(map(len, pieces)) <= most * len(pieces)
 
 
@@ -186,8 +186,8 @@ def _is_authorization(match: re.Match[str], text: str, names: Names) -> bool:  #
 def _is_named(match: re.Match[str], text: str, names: Names) -> bool:  # noqa: PLR0911 - a line for each reason
     """NAME=value, where NAME is a secret's, and value could be one."""
     head, name = _name(match, text)
-    found = _ASKED.search(head)
-    asked = found[1].lower() if found else ""
+    said = head[:-1] if head.endswith((" ", "\t")) else ""
+    asked = said[len(said.rstrip(_LETTERS)) :].lower()
     words = [word.lower() for word in _WORD.findall(name)]
     if len(words) > 1 and words[-1] in ("base", "value", "64"):
         del words[-1:]
@@ -323,9 +323,7 @@ def _stands_alone(match: re.Match[str], text: str) -> bool:
     line = before[before.rfind("\n") + 1 :]
     newline = max(line.rfind("\\n"), line.rfind("\\r"))
     line = line[newline + 2 :] if newline >= 0 else line
-    name = _NAME.search(line)
-    head = line[: name.start()] if name else line
-    return bool(_LINE_START.fullmatch(head)) and bool(_LINE_END.match(text, match.end()))
+    return bool(_LINE_START.fullmatch(line.rstrip(_NAME))) and bool(_LINE_END.match(text, match.end()))
 
 
 def _is_no_letter(char: str) -> bool:
@@ -339,17 +337,16 @@ def _value(match: re.Match[str]) -> str:
 
 def _name(match: re.Match[str], text: str) -> tuple[str, str]:
     """What stands before the name whose end the match begins with; and the name."""
-    end = re.match(r"[A-Za-z0-9]+(?:_[A-Za-z0-9]+)?", match[0])
+    end = _END_OF_NAME.match(match[0])
     assert end is not None
-    head = text[max(0, match.start() - 64) : match.start()]
-    found = _NAME.search(head)
-    before = found[0] if found else ""
-    head = head[: len(head) - len(before)]
+    left = text[max(0, match.start() - 64) : match.start()]
+    head = left.rstrip(_NAME)
+    before = left[len(head) :]
     if head.endswith("\\") and before[:1] in ("n", "r", "t"):
         before = before[1:]  # an escaped newline, not the name's first letter
     elif head.endswith("%") and _HEX_PAIR.match(before):
         before = before[2:]  # a character as its number
-    elif _ESCAPE_START.search(head) and (rest := _ESCAPE_REST.match(before)):
+    elif head.endswith(("[", ";")) and _ESCAPE_START.search(head) and (rest := _ESCAPE_REST.match(before)):
         before = before[rest.end() :]  # the end of a colour code
     return head, before + end[0]
 

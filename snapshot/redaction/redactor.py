@@ -163,7 +163,7 @@ class Redactor:
             before = f'{key}: "'
             said = self.text(f'{before}{item}"')
             if said.startswith(before) and said.endswith('"'):
-                return said[len(before) : -1]
+                item = said[len(before) : -1]
         return self._value(item)
 
     def _hits(self, text: str) -> list[Hit]:
