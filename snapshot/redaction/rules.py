@@ -139,9 +139,8 @@ def _source(table: str, entry: Mapping[str, Any]) -> str:
         return entry["pattern"]
     starts = [re.escape(start) for start in entry.get("starts", ())]
     lead = f"(?:{'|'.join(starts)})" if starts else ""
-    return (
-        f"{{edge}}{lead}{entry['body']}" if not entry["body"].startswith("(?<=") else f"{lead}{entry['body']}"
-    )
+    body = entry["body"]
+    return f"{lead}{body}" if body.startswith("(?<=") else f"{{edge}}{lead}(?P<body>{body})"
 
 
 def _expanded(pattern: str) -> str:
