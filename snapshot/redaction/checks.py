@@ -34,6 +34,7 @@ _TYPE = re.compile(
     r"(?i:u?int|float|str|string|bytes|char|varchar|text|binary|optional|secretstr)\d{0,4}|[A-Z][A-Za-z]*\d?"
 )
 _SEPARATOR = re.compile(r"[-_./:]")
+_WORDED = re.compile(r"[A-Z]?[a-z]*\d{0,2}|[A-Z]*\d{0,2}|\d+")
 _CODE = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+\W*")
 _SCHEMES = frozenset(
     ("apikey", "basic", "bearer", "bot", "digest", "genie-key", "key", "splunk", "sso-key", "ssws", "token")
@@ -99,6 +100,11 @@ def is_phrase(value: str, names: Names) -> bool:
 def _is_varied(match: re.Match[str], text: str, names: Names) -> bool:  # noqa: ARG001
     value = _value(match)
     return varied(value) or (len(value) >= 20 and _is_wordless(value))
+
+
+def _is_unworded(match: re.Match[str], text: str, names: Names) -> bool:  # noqa: ARG001
+    """No name of words and numbers with marks between, which begins like a token by chance."""
+    return not all(map(_WORDED.fullmatch, _SEPARATOR.split(_value(match))))
 
 
 def _is_scrambled(match: re.Match[str], text: str, names: Names) -> bool:  # noqa: ARG001
@@ -353,6 +359,7 @@ def _name(match: re.Match[str], text: str) -> tuple[str, str]:
 
 CHECKS: dict[str, Callable[[re.Match[str], str, Names], bool]] = {
     "varied": _is_varied,
+    "unworded": _is_unworded,
     "scrambled": _is_scrambled,
     "mixed": _is_mixed,
     "placeholder": _is_no_placeholder,
@@ -364,5 +371,5 @@ CHECKS: dict[str, Callable[[re.Match[str], str, Names], bool]] = {
     "named": _is_named,
 }
 
-FREE_CHECKS = ("varied", "scrambled", "mixed", "placeholder", "password", "basic")
+FREE_CHECKS = ("varied", "unworded", "scrambled", "mixed", "placeholder", "password", "basic")
 """Those that need no groups of the pattern but `secret`, for rules of a user's own."""

@@ -100,7 +100,10 @@ def names() -> Names:
 @cache
 def own_rules() -> tuple[Rule, ...]:
     """The package's rules, in their order: the first decides what a secret is called."""
-    return tuple(_rule(table, entry) for table in ("tokens", "rules") for entry in _table()[table])
+    defaults = {"tokens": {"check": "unworded"}, "rules": {}}
+    return tuple(
+        _rule(table, default | entry) for table, default in defaults.items() for entry in _table()[table]
+    )
 
 
 def read_rules(path: str | Path) -> tuple[Rule, ...]:
