@@ -161,6 +161,11 @@ PLACES: dict[str, Form] = {
     "Rails": lambda r: "SECRET_KEY_BASE=" + r(128, HEX),
     "Django": lambda r: f"SECRET_KEY = 'django-insecure-{r(50, LOWER + '!@#$%^&*(-_=+)')}'",
     "WireGuard": lambda r: f"PrivateKey = {r(43, ALL + '+/')}=",
+    "query": lambda r: f"jdbc:mysql://h/db?user=a&password={r(12)}&x=1",
+    "attribute": lambda r: f'<add key="ApiKey" value="{r(32)}"/>',
+    "YAML block": lambda r: f"password: |\n  {r(12)}\n",
+    "password in a table": lambda r: f"| password | {r(12)} |",
+    "openssl": lambda r: f"openssl rsa -passin pass:{r(10)} -in k",
     "TOTP": lambda r: f"otpauth://totp/x:bob?secret={r(32, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567')}&issuer=x",
 }  # fmt: skip
 FORMS = TOKENS | PLACES
@@ -250,6 +255,14 @@ def test_colour_codes_within_a_secret():
     within = redactor.text(f"a \x1b[1m{token[:9]}\x1b[m\x1b[K{token[9:]}\x1b[0m b")
     assert once == "a [secret: github-token 1] b"
     assert within == "a \x1b[1m[secret: github-token 1]\x1b[0m b"
+
+
+def test_marks_within_a_password_of_an_environment():
+    redactor = Redactor()
+    text = "HOME=/root\nDB_PASSWORD=Tr0ub4dor&3,{x}\nAPI_SECRET=9f$8,a;b7\nSHELL=/bin/sh\n"
+    assert redactor.text(text) == (
+        "HOME=/root\nDB_PASSWORD=[secret: named-secret 1]\nAPI_SECRET=[secret: named-secret 2]\nSHELL=/bin/sh\n"
+    )
 
 
 PHRASES = ["correct horse battery staple", "lemon quartz bridge seven", "unit velvet canyon orbit marble"]

@@ -35,6 +35,8 @@ _TYPE = re.compile(
 )
 _SEPARATOR = re.compile(r"[-_./:]")
 _WORDED = re.compile(r"[A-Z]?[a-z]*\d{0,2}|[A-Z]*\d{0,2}|\d+")
+_SHORT_KEY = re.compile(r"(?=(?:\D{0,15}\d){3})(?=(?:\d{0,15}[A-Za-z]){2})[A-Za-z0-9]{8,15}")
+_CALL = re.compile(r"\w[(\[{]|\$[({]|\.\w+\(")
 _CODE = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+\W*")
 _SCHEMES = frozenset(
     ("apikey", "basic", "bearer", "bot", "digest", "genie-key", "key", "splunk", "sso-key", "ssws", "token")
@@ -147,6 +149,8 @@ def _is_command(match: re.Match[str], text: str, names: Names) -> bool:
     command, value = _COMMAND.search(_line_before(match, text)), _value(match)
     if command is None or names.placeholder.fullmatch(value):
         return False
+    if match[0].startswith("pass:"):
+        return True
     if command["joined"]:  # -p alone asks for it, and what follows is something else
         return match.start("secret") - match.start() <= 4 and not match[0].startswith((" -p ", " -a", " -w"))
     return bool(command["said"]) or _is_password(match, text, names)
@@ -180,6 +184,14 @@ def _text_of(value: str) -> bytes:
     except ValueError:
         return b""
     return said if said.isascii() and said.decode().isprintable() else b""
+
+
+def _is_line(match: re.Match[str], text: str, names: Names) -> bool:
+    """All that a line of an environment says behind NAME=, unless it is a program's."""
+    value = _value(match)
+    if names.placeholder.fullmatch(value) or _CALL.search(value) or _HASH.fullmatch(value):
+        return False
+    return _stands_alone(match, text) and any(map(str.isalpha, value))
 
 
 def _is_authorization(match: re.Match[str], text: str, names: Names) -> bool:  # noqa: ARG001
@@ -222,10 +234,13 @@ def _is_named(match: re.Match[str], text: str, names: Names) -> bool:  # noqa: P
     if variable and not (_SET.search(head) or (name.isupper() and before and varied(value))):
         return False
     place = _Place(
-        environment=variable or _is_environment(match, text, name),
+        environment=variable
+        or _is_environment(match, text, name)
+        or (head.endswith(("?", "&")) and match["sign"] == "=" and not match["gap"]),
         flag=flag,
         before=before,
         strong=last not in names.key or before in names.strong or asked in names.strong,
+        key=last.endswith("key"),
     )
     check = _is_password_value if last in names.password else _is_key_value
     return check(match, text, names, value, place)
@@ -233,12 +248,13 @@ def _is_named(match: re.Match[str], text: str, names: Names) -> bool:  # noqa: P
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a value stands: as a variable of the environment, behind a flag; and how telling its name is."""
+    """Where a value stands: in an environment or a query, behind a flag; and how telling its name is."""
 
     environment: bool
     flag: bool
     before: str
     strong: bool
+    key: bool
 
 
 def _is_environment(match: re.Match[str], text: str, name: str) -> bool:
@@ -275,6 +291,8 @@ def _is_password_value(match: re.Match[str], text: str, names: Names, value: str
         )
     if match["quoted"] or place.flag or match["xml"] or not _IDENTIFIER.fullmatch(value):
         return True
+    if match["row"]:
+        return not _TYPE.fullmatch(value)
     declared = match["sign"] == ":" and not match["gap"] and not _TYPE.fullmatch(value)
     return any(map(str.isdigit, value)) and len(value) >= 7 and (declared or _stands_alone(match, text))
 
@@ -306,7 +324,9 @@ def _is_key_value(match: re.Match[str], text: str, names: Names, value: str, pla
         return False
     query = match["sign"] == "=" and not match["gap"] and text[match.end() : match.end() + 1] in "&"
     placed = match["quoted"] or place.environment or place.flag or match["xml"] or query
-    return bool(placed or len(value) >= 24 or _stands_alone(match, text)) and _is_wordless(value)
+    if not (placed or len(value) >= 24 or _stands_alone(match, text)):
+        return False
+    return _is_wordless(value) or (place.key and _SHORT_KEY.fullmatch(value) is not None)
 
 
 def _is_wordless(value: str) -> bool:
@@ -323,7 +343,7 @@ def _is_wordless(value: str) -> bool:
 
 def _stands_alone(match: re.Match[str], text: str) -> bool:
     """Whether name and value are all that a line says, as in YAML and INI."""
-    if match["said"]:
+    if match.groupdict().get("said"):
         return True
     before = text[max(0, match.start() - 100) : match.start()]
     line = before[before.rfind("\n") + 1 :]
@@ -368,6 +388,7 @@ CHECKS: dict[str, Callable[[re.Match[str], str, Names], bool]] = {
     "basic": _is_basic,
     "user": _is_user,
     "command": _is_command,
+    "line": _is_line,
     "named": _is_named,
 }
 
