@@ -13,6 +13,7 @@ from snapshot.errors import SnapshotError, TranscriptError
 
 if TYPE_CHECKING:
     from snapshot.messages import Transcript
+    from snapshot.redaction import Redactor
 
 __all__ = [
     "CANNOT_FIT",
@@ -24,9 +25,12 @@ __all__ = [
     "load",
     "note_code_points",
     "note_diagnostics",
+    "note_redactions",
     "positive",
     "print_json",
     "reading_options",
+    "redaction_options",
+    "redactor_of",
     "save",
     "say",
 ]
@@ -95,6 +99,30 @@ def reading_options(parser: argparse.ArgumentParser, *, formats: bool = True) ->
     )
 
 
+def redaction_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that `redactor_of` reads."""
+    parser.add_argument("--no-redaction", action="store_true", help="leave credentials as they are")
+    parser.add_argument(
+        "--redaction-rules",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        default=[],
+        help="a TOML file of forms of credentials of your own, besides those that are known; more than once",
+    )
+
+
+def redactor_of(arguments: argparse.Namespace) -> Redactor | None:
+    """What replaces credentials; None where they are to stay.
+
+    Raises:
+        RuleError: a file of rules is wrong.
+    """
+    from snapshot.redaction import Redactor
+
+    return None if arguments.no_redaction else Redactor(arguments.redaction_rules)
+
+
 def load(session: str, wanted: str | None, choice: argparse.Namespace | None = None) -> Transcript:
     """The transcript of a file, or of standard input for `-`; `choice` has the `reading_options`."""
     from snapshot.transcripts import load as load_transcript
@@ -126,6 +154,13 @@ def note_diagnostics(transcript: Transcript) -> None:
         say(f"note: {diagnostic.where}: {diagnostic.note}")
     if len(transcript.diagnostics) > _NOTES_SHOWN:
         say(f"note: and {len(transcript.diagnostics) - _NOTES_SHOWN} more of this kind")
+
+
+def note_redactions(counts: Mapping[str, int]) -> None:
+    """Say how many credentials were replaced, of which kinds."""
+    if counts:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+        say(f"note: credentials redacted: {kinds} (--no-redaction leaves them)")
 
 
 def note_code_points(counts: Mapping[str, int], missing: tuple[tuple[str, str], ...]) -> None:

@@ -18,6 +18,8 @@ from snapshot.commands._console import (
     positive,
     print_json,
     reading_options,
+    redaction_options,
+    redactor_of,
     save,
     say,
 )
@@ -95,7 +97,7 @@ def _how(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--focus", default="", help="what the compaction should keep in view")
     parser.add_argument("--layout", metavar="NAME", help="a layout in place of the model's own, see layouts")
-    parser.add_argument("--no-redaction", action="store_true", help="leave credentials as they are")
+    redaction_options(parser)
 
 
 def _run_compact(arguments: argparse.Namespace) -> int:
@@ -148,7 +150,7 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
         "digest": arguments.digest,
         "focus": arguments.focus,
         "layout": arguments.layout,
-        "redact": not arguments.no_redaction,
+        "redact": redactor_of(arguments) or False,
     }
 
 

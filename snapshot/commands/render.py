@@ -14,9 +14,12 @@ from snapshot.commands._console import (
     load,
     note_code_points,
     note_diagnostics,
+    note_redactions,
     positive,
     print_json,
     reading_options,
+    redaction_options,
+    redactor_of,
 )
 from snapshot.errors import SnapshotError
 
@@ -50,6 +53,7 @@ def add(commands: Commands) -> None:
         help="a font file to use before the layout's own face, or beside it for another script",
     )
     reading_options(parser)
+    redaction_options(parser)
     parser.add_argument("--no-reasoning", action="store_true", help="leave out what the model thought")
     parser.add_argument("--threads", metavar="N", type=positive, help="pages made at once (all processors)")
     parser.add_argument(
@@ -69,7 +73,11 @@ def _run(arguments: argparse.Namespace) -> int:
     from snapshot.pages.render import Typesetter
     from snapshot.source.source import source_of
 
+    redactor = redactor_of(arguments)
     transcript = load(arguments.session, arguments.format, arguments)
+    if redactor is not None:
+        transcript = redactor.transcript(transcript)
+    redactions = redactor.counts if redactor is not None else {}
     model = arguments.model or transcript.model or DEFAULT_MODEL
     layout = layout_for(model, name=arguments.layout)
     source = source_of(transcript, reasoning=not arguments.no_reasoning)
@@ -87,9 +95,10 @@ def _run(arguments: argparse.Namespace) -> int:
         progress=_progress(),
     )
     note_diagnostics(transcript)
+    note_redactions(redactions)
     note_code_points(manifest["source"]["code_points"], setting.face.missing)
     if arguments.json:
-        print_json({**manifest, "folder": str(output)})
+        print_json({**manifest, "folder": str(output), "redactions": redactions})
     else:
         print(_summary(manifest, model, output))
     return DONE

@@ -12,7 +12,7 @@ from functools import cached_property
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from snapshot.typeset.lines import set_lines
 from snapshot.typeset.missing_glyphs import missing_glyphs
 
 __all__ = ["Page", "PageSpan", "Typesetter", "render"]
+if TYPE_CHECKING:
+    from snapshot.redaction import Redactor
+
 
 _T = TypeVar("_T")
 
@@ -255,6 +258,7 @@ def render(
     reasoning: bool = True,
     threads: int | None = None,
     compress: str = "default",
+    redact: bool | Redactor = True,
 ) -> Iterator[Page]:
     """Render a text or a transcript as pages for a model.
 
@@ -266,12 +270,19 @@ def render(
         reasoning: include what the model thought, where `source` is a transcript.
         threads: how many pages are made at once; the bytes do not depend on it.
         compress: "default", "fast" (large files, soon done) or "small" (slow); the pixels are the same.
+        redact: replace the credentials in a transcript, or a redactor of one's own, which then says how
+            many there were; a text, and source text, are taken as they are.
 
     Raises:
         LayoutError: the model or layout is not known, or the model cannot see images.
         FontError: a font is missing or does not fit.
     """
     if isinstance(source, Transcript):
+        if redact:
+            from snapshot.redaction import Redactor
+
+            redactor = redact if isinstance(redact, Redactor) else Redactor()
+            source = redactor.transcript(source)
         source = source_of(source, reasoning=reasoning)
     elif isinstance(source, str):
         source = Source(source)

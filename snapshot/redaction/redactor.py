@@ -2,32 +2,22 @@
 
 A mark names the kind and counts by first appearance, `[secret: github-token 1]`; the same secret has the same
 mark everywhere, so that a reader can still tell that two things are equal. The forms are data,
-`snapshot/redaction.toml`. A rule of that file has:
-
-* `kind`: what the mark says
-* `starts`: literals, with one of which `pattern` begins; a text without them costs a search for each
-* `pattern`: matched where the literal stands; its group `secret`, or all of it, is replaced. `{edge}` is the
-  start of a word, also behind an escaped newline, `{end}` its end, `{q}` a quote, maybe escaped, or nothing
-* `check`: what the value must pass besides: "varied", "mixed", "placeholder", "named"
-* `contextual`: known by where it stands, so it is searched for by its value as well from there on
-
-Private keys are found by their frame (`snapshot._pem`). Numbers are given in order of the text, and never
-change when the conversation grows at its end.
+`redaction.toml` beside this file (`snapshot.redaction.rules` reads it). Private keys are found by their frame
+(`snapshot.redaction.private_keys`); what hides a secret is taken out first (`snapshot.redaction.views`).
+Numbers are given in order of the text, and never change when the conversation grows at its end.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
-from snapshot._pem import private_keys
-from snapshot._plausible import CHECKS, Names
-from snapshot._resources import locate
 from snapshot.messages import (
     File,
     Image,
@@ -40,35 +30,16 @@ from snapshot.messages import (
     ToolResult,
     Transcript,
 )
+from snapshot.redaction.finder import Hit, RuleSet, hits_of
+from snapshot.redaction.rules import own_rules, read_rules
+from snapshot.redaction.views import View, decoded, unescaped
 
 __all__ = ["Redactor"]
 
-_MACROS = {
-    "{edge}": r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf]))",
-    "{end}": r"(?![A-Za-z0-9_-])",
-    "{q}": r"""(?:\\{0,4}["'])?""",
-}
 _MARK = re.compile(r"\[secret: ([a-z0-9-]{1,40}) (\d{1,9})\]")
 _LONG_RUN = re.compile(r"[A-Za-z0-9+/_~-]{16,}+")
 _MOST_ROUNDS = 8
 _P = TypeVar("_P", bound=Part)
-
-
-class _Hit(NamedTuple):
-    start: int
-    stop: int
-    order: int  # of its rule: the lower decides the kind where two overlap
-    kind: str
-    contextual: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    kind: str
-    starts: tuple[str, ...]
-    pattern: re.Pattern[str]
-    check: Callable[[re.Match[str], str, Names], bool] | None
-    contextual: bool
 
 
 class Redactor:
@@ -77,11 +48,24 @@ class Redactor:
     Use one for one conversation, or a new one each time: the marks come out the same. Marks that are
     already there stay, and their numbers are not given again.
 
+    Args:
+        rules: a TOML file of rules of one's own, or several; they come before the package's
+            (`snapshot.redaction.rules` says how they are written).
+
     Attributes:
         counts: how many different secrets were replaced, by kind.
+
+    Raises:
+        RuleError: a file of rules cannot be read, or is wrong.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rules: str | Path | Iterable[str | Path] = ()) -> None:
+        paths = (rules,) if isinstance(rules, str | Path) else tuple(rules)
+        self._rules = (
+            RuleSet((*(rule for path in paths for rule in read_rules(path)), *own_rules()))
+            if paths
+            else _own()
+        )
         self.counts: dict[str, int] = {}
         self._marks: dict[str, str] = {}  # by what is the same in every spelling of a secret
         self._highest: dict[str, int] = {}
@@ -179,18 +163,24 @@ class Redactor:
             before = f'{key}: "'
             said = self.text(f'{before}{item}"')
             if said.startswith(before) and said.endswith('"'):
-                return said[len(before) : -1]
+                item = said[len(before) : -1]
         return self._value(item)
 
-    def _hits(self, text: str) -> list[_Hit]:
+    def _hits(self, text: str) -> list[Hit]:
         """What is to be replaced, in order and apart."""
-        hits = [_Hit(start, stop, -1, "private-key", False) for start, stop in private_keys(text)]
-        for order, rule in enumerate(_rules()):
-            hits += _matches(text, order, rule)
-        hits = _apart(hits)
+        hits = list(hits_of(text, self._rules))
+        view = unescaped(text)
+        if view is not None:
+            hits += _mapped(hits_of(view.text, self._rules), view)
+        for outer in (None, view) if view is not None else (None,):
+            inner = decoded(text if outer is None else outer.text)
+            if inner is not None:
+                found = _mapped(hits_of(inner.text, self._rules), inner)
+                hits += found if outer is None else _mapped(found, outer)
+        hits = _apart(_outside_marks(hits, text))
         for hit in hits:
             if hit.contextual:
-                self._remember(hit.kind, text[hit.start : hit.stop])
+                self._remember(hit.kind, _plain(text[hit.start : hit.stop]))
         if self._known and (again := list(self._again(text))):
             hits = _apart(hits + again)
         return hits
@@ -201,17 +191,17 @@ class Redactor:
         if run:
             self._known.setdefault(run[0], (value, kind, run.start()))
 
-    def _again(self, text: str) -> Iterator[_Hit]:
+    def _again(self, text: str) -> Iterator[Hit]:
         """Where values stand that are known from elsewhere: one look-up for each long run of letters."""
         for run in _LONG_RUN.finditer(text):
             if known := self._known.get(run[0]):
                 value, kind, offset = known
                 start = run.start() - offset
                 if start >= 0 and text.startswith(value, start):
-                    yield _Hit(start, start + len(value), 0, kind, False)
+                    yield Hit(start, start + len(value), 0, kind, False)
 
     def _mark(self, kind: str, secret: str) -> str:
-        same = re.sub(r"\\+[nrt]|[\s\\]|-----[A-Z ]+-----", "", secret)
+        same = re.sub(r"\\+[nrt]|[\s\\]|-----[A-Z ]+-----", "", _plain(secret))
         if same not in self._marks:
             number = self._highest[kind] = self._highest.get(kind, 0) + 1
             self._marks[same] = f"[secret: {kind} {number}]"
@@ -219,22 +209,43 @@ class Redactor:
         return self._marks[same]
 
 
-def _matches(text: str, order: int, rule: _Rule) -> Iterator[_Hit]:
-    for start in rule.starts:
-        at = text.find(start)
-        while at >= 0:
-            match = rule.pattern.match(text, at)
-            if match:
-                if rule.check is None or rule.check(match, text, _names()):
-                    group = "secret" if "secret" in rule.pattern.groupindex else 0
-                    yield _Hit(*match.span(group), order, rule.kind, rule.contextual)
-                at = match.end() - 1  # also past what is no secret: each character is looked at once
-            at = text.find(start, at + 1)
+@cache
+def _own() -> RuleSet:
+    return RuleSet(own_rules())
 
 
-def _apart(hits: list[_Hit]) -> list[_Hit]:
+def _plain(secret: str) -> str:
+    """A secret without what is in between: the same in every spelling."""
+    view = unescaped(secret)
+    return secret if view is None else view.text
+
+
+def _mapped(hits: Iterable[Hit], view: View) -> list[Hit]:
+    """Hits in a view, where they stand in what it is a view of."""
+    mapped: list[Hit] = []
+    for hit in hits:
+        start, stop = view.span(hit.start, hit.stop)
+        mapped.append(hit._replace(start=start, stop=stop))
+    return mapped
+
+
+def _outside_marks(hits: list[Hit], text: str) -> list[Hit]:
+    """Those of `hits` that touch no mark of an earlier run."""
+    if "[secret: " not in text:
+        return hits
+    marks = [mark.span() for mark in _MARK.finditer(text)]
+    stops = [stop for _, stop in marks]
+    kept: list[Hit] = []
+    for hit in hits:
+        at = bisect_left(stops, hit.start + 1)  # the first mark that ends behind the hit's start
+        if at == len(marks) or marks[at][0] >= hit.stop:
+            kept.append(hit)
+    return kept
+
+
+def _apart(hits: list[Hit]) -> list[Hit]:
     """Hits in order; those that overlap become one, of the kind that stands first in the table."""
-    result: list[_Hit] = []
+    result: list[Hit] = []
     for hit in sorted(hits):
         if result and hit.start < result[-1].stop:
             last = result[-1]
@@ -243,35 +254,3 @@ def _apart(hits: list[_Hit]) -> list[_Hit]:
         else:
             result.append(hit)
     return result
-
-
-@cache
-def _table() -> Mapping[str, Any]:
-    return tomllib.loads(locate("redaction.toml").read_text(encoding="utf-8"))
-
-
-@cache
-def _names() -> Names:
-    names = _table()["names"]
-    words = {key: frozenset(value) for key, value in names.items() if key != "placeholder"}
-    return Names(**words, placeholder=re.compile(names["placeholder"]))
-
-
-@cache
-def _rules() -> tuple[_Rule, ...]:
-    return tuple(
-        _Rule(
-            kind=rule["kind"],
-            starts=tuple(rule["starts"]),
-            pattern=_compiled(rule["pattern"]),
-            check=CHECKS[rule["check"]] if "check" in rule else None,
-            contextual=rule.get("contextual", False),
-        )
-        for rule in _table()["rules"]
-    )
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    for name, meaning in _MACROS.items():
-        pattern = pattern.replace(name, meaning)
-    return re.compile(pattern)

@@ -12,29 +12,41 @@ from collections.abc import Iterator
 __all__ = ["private_keys"]
 
 _LABEL = r"(?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?"
+_DASHES = "-{4,5} ?"  # four and a blank in the SSH2 form of RFC 4716
 # What may stand between two runs of base64: line ends as they are or escaped, and what programs put
 # before a line: a quote, a number, an arrow, a plus.
 _GLUE = r"""(?:\s|\\{1,4}[nrt]|\\?["'`,>|+:→]|\d{1,5}[\t→:|])"""
-_HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash): [^\n\\]{0,100}"
+_HEADER = r"(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash|Subject): [^\n\\]{0,100}"
 _RUN = r"[A-Za-z0-9+/]{16,}+={0,2}"
 _LAST = r"=?[A-Za-z0-9+/]{1,15}={0,2}"
-_END = rf"-----END {_LABEL}-----"
-# Possessive: a key is passed over once, whether it has an end or not.
+_END = rf"{_DASHES}END {_LABEL} ?-{{4,5}}"
+# Atomic groups: a key is passed over once, whether it has an end or not. A possessive quantifier behind a
+# group would be shorter, but matches what it should not before Python 3.11.5 (gh-106052).
 _KEY = re.compile(
-    rf"-----BEGIN {_LABEL}-----"
-    rf"(?P<body>(?:{_GLUE}{{0,40}}+(?:{_HEADER}|{_RUN}))++)"
-    rf"(?:(?:{_GLUE}{{1,40}}+{_LAST}){{0,2}}{_GLUE}{{0,40}}+{_END}"
-    rf"|{_GLUE}{{1,40}}+{_LAST}(?=\s*(?:\Z|\n|\\n|\\?[\"'])))?"
+    rf"{_DASHES}BEGIN {_LABEL} ?-{{4,5}}"
+    rf"(?P<body>(?>(?:(?>{_GLUE}{{0,40}})(?:{_HEADER}|{_RUN}))+))"
+    rf"(?:(?:(?>{_GLUE}{{1,40}}){_LAST}){{0,2}}(?>{_GLUE}{{0,40}}){_END}"
+    rf"|(?>{_GLUE}{{1,40}}){_LAST}(?=\s*(?:\Z|\n|\\n|\\?[\"'])))?"
 )
 _TAIL = re.compile(_END)
 _LINE = re.compile(rf"{_GLUE}{{0,12}}{_RUN}\s{{0,4}}")
 _LAST_LINE = re.compile(rf"{_GLUE}{{0,12}}(?:{_RUN}|{_LAST})?\s{{0,4}}")
 _END_OF_LINE = re.compile(rf"(?<![A-Za-z0-9+/]){_RUN}\Z")
 _LONGEST_KEY = 1 << 14
+# PuTTY's own form: the lines are counted, and their keyed digest follows.
+_PUTTY = re.compile(
+    r"Private-Lines: {0,4}\d{1,4}"
+    rf"(?P<body>(?>(?:(?>{_GLUE}{{1,40}})[A-Za-z0-9+/]{{16,64}}={{0,2}}){{1,400}})"
+    rf"(?:(?>{_GLUE}{{1,40}})[A-Za-z0-9+/]{{1,15}}={{0,2}}(?![A-Za-z0-9+/:-]))?"
+    rf"(?:(?>{_GLUE}{{1,40}})Private-(?:MAC|Hash): {{0,4}}[0-9a-f]{{40,64}})?)"
+)
 
 
 def private_keys(text: str) -> Iterator[tuple[int, int]]:
-    """Half-open spans of the private keys in `text`, in order, with as much of their frame as there is."""
+    """Half-open spans of the private keys in `text`, with as much of their frame as there is."""
+    if "Private-Lines:" in text:
+        for match in _PUTTY.finditer(text):
+            yield match.span("body")
     if "PRIVATE KEY" not in text:
         return
     at = 0
