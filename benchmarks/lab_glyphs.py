@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.errors import FontError
-from snapshot.legibility.resized import ASCII
 
 if TYPE_CHECKING:
     from snapshot.raster.atlas import Atlas
 
-__all__ = ["GlyphSet", "atlas_glyphs", "drawn_glyphs", "font_glyphs"]
+__all__ = ["ASCII", "GlyphSet", "atlas_glyphs", "drawn_glyphs", "font_glyphs", "resampled"]
+
+ASCII = "".join(map(chr, range(32, 127)))
+"""The blank and what has ink in ASCII."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +64,24 @@ class GlyphSet:
             cells[row, : len(found)] = found
         width, height = self.cell
         return 255 - self.ink[cells].swapaxes(1, 2).reshape(len(rows) * height, columns * width)
+
+
+def resampled(page: NDArray[np.uint8], size: tuple[int, int], how: str = "lanczos") -> NDArray[np.uint8]:
+    """Grey values as a provider's resize leaves them: Pillow's, by "lanczos" (the default) or "bicubic".
+
+    Which filter a closed provider uses is not known; the open processors (Qwen, GLM, Kimi) use bicubic.
+
+    Args:
+        page: uint8 grey values, shape (height, width).
+        size: the new width and height.
+        how: the filter.
+    """
+    from PIL import Image
+
+    if size == (page.shape[1], page.shape[0]):
+        return page
+    kinds = {"lanczos": Image.Resampling.LANCZOS, "bicubic": Image.Resampling.BICUBIC}
+    return np.asarray(Image.fromarray(page).resize(size, kinds[how]))
 
 
 def atlas_glyphs(atlas: Atlas, name: str | None = None, chars: str = ASCII) -> GlyphSet:

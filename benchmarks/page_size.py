@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 from snapshot.models.billing import BillingRule
 from snapshot.typeset.columns import column_width
@@ -33,6 +34,7 @@ __all__ = [
     "Bounds",
     "bounds_of",
     "explain",
+    "fitted_height",
     "line_columns",
     "solve",
 ]
@@ -162,6 +164,25 @@ def line_columns(columns: int) -> int:
     while column_width(columns, count + 1) >= LEAST_LINE:
         count += 1
     return count
+
+
+@lru_cache(maxsize=4096)
+def fitted_height(rule: BillingRule, width: int, needed: int, full: int) -> int:
+    """The cheapest height in pixels from `needed` to `full` at which a page this wide is not resized.
+
+    Of equal ones the lowest. `full` is taken where none is, and where `needed` is above it.
+    """
+    best: tuple[int, int] | None = None
+    shrinks = rule.native_sizes(0) is None
+    for height in range(needed, full + 1):
+        if rule.preprocess(width, height) != (width, height) or not rule.steady(width, height):
+            continue
+        if shrinks:
+            return height
+        price = rule.tokens(width, height), height
+        if best is None or price < best:
+            best = price
+    return full if best is None else best[1]
 
 
 def _sizes(rule: BillingRule, cell: tuple[int, int], side: int) -> Iterator[tuple[int, int]]:

@@ -32,11 +32,11 @@ lines = ("def read(path, limit=100):\\n    return [row.strip() for row in open(p
 text = lines * (size // len(lines))
 if folder:
     from pathlib import Path
-    from snapshot.pages.folder import write
-    from snapshot.pages.layout import layout_for
-    from snapshot.pages.render import Typesetter
-    from snapshot.source.source import Source
-    write(Path(folder), Source(text), Typesetter(layout_for("claude-opus-4-8")))
+    from snapshot.folder import write
+    from snapshot.layout import layout_for
+    from snapshot.pages import Setting
+    from snapshot.source import Source
+    write(Path(folder), Source(text), Setting(layout_for("claude-opus-4-8")))
 else:
     for page in snapshot.render(text, model="claude-opus-4-8"):
         pass

@@ -10,9 +10,10 @@ import re
 import sys
 from dataclasses import dataclass
 
+from snapshot.models.profile import ModelProfile, Peer
+
 from benchmarks.page_size import Answer, bounds_of, explain, solve
 from snapshot.models.catalog import layout_files, profiles
-from snapshot.models.profile import ModelProfile, Peer
 from snapshot.raster.face import cell_of
 
 _NUMBERS = r'{ face = "%s", width = \d+, height = \d+'

@@ -16,13 +16,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from snapshot.models.ids import model_key
+from snapshot.models.profile import ModelProfile, Peer
+
 from benchmarks.contest import kept
 from benchmarks.faces import shape_name
 from snapshot.costs.canvas import Canvas
 from snapshot.legibility.verify import FLOOR
 from snapshot.models.catalog import profiles
-from snapshot.models.ids import model_key
-from snapshot.models.profile import ModelProfile, Peer
 from snapshot.models.trials import Expected, expected
 from snapshot.pages.layout import Layout, layout_for
 

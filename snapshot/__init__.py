@@ -16,9 +16,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from snapshot._lazy import lazy_names
-from snapshot._version import __version__ as __version__
-
 if TYPE_CHECKING:
     from snapshot.compaction import Archive, CacheEconomics, Compaction, Options, compact
     from snapshot.errors import (
@@ -41,6 +38,8 @@ if TYPE_CHECKING:
     from snapshot.source.source import Source, source_of
     from snapshot.transcripts import dump, from_messages, load
 
+__version__ = "0.1.0"
+
 _HOMES = {
     "Archive": "compaction",
     "ArchiveError": "errors",
@@ -48,27 +47,27 @@ _HOMES = {
     "CannotFit": "errors",
     "Compaction": "compaction",
     "FontError": "errors",
-    "Layout": "pages.layout",
+    "Layout": "layout",
     "LayoutError": "errors",
     "NotOverflow": "errors",
     "Options": "compaction",
     "OutputError": "errors",
-    "Page": "pages.render",
+    "Page": "pages",
     "PageError": "errors",
     "SnapshotError": "errors",
-    "Source": "source.source",
+    "Source": "source",
     "SummarizerRequired": "errors",
     "Transcript": "messages",
     "TranscriptError": "errors",
     "compact": "compaction",
     "dump": "transcripts",
     "from_messages": "transcripts",
-    "layout_for": "pages.layout",
+    "layout_for": "layout",
     "load": "transcripts",
     "recover": "recovery",
-    "render": "pages.render",
+    "render": "pages",
     "request": "requests",
-    "source_of": "source.source",
+    "source_of": "source",
 }
 
 __all__ = [
@@ -102,4 +101,15 @@ __all__ = [
 ]
 
 
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

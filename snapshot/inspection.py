@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from snapshot.compaction import compact
+from snapshot.compaction.boundaries import is_turn
 from snapshot.compaction.estimate import Estimator, context_usage, image_size
 from snapshot.compaction.options import RUNGS, Options
 from snapshot.errors import CannotFit, SnapshotError
@@ -94,7 +95,7 @@ class Inspection:
     roles: dict[str, int]
     tokens: int
     shares: tuple[Share, ...]
-    occupancy: int
+    context_usage: int
     basis: str
     tools: tuple[Tool, ...]
     images: Images
@@ -131,7 +132,7 @@ def inspect(transcript: Transcript, *, model: str) -> Inspection:
         model=model,
         said_by=transcript.model,
         messages=len(messages),
-        turns=sum(message.starts_turn for message in messages),
+        turns=sum(map(is_turn, messages)),
         roles=dict(Counter(message.role for message in messages)),
         tokens=estimator.messages(messages),
         shares=_shares(messages, estimator),

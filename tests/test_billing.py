@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from snapshot.models.ids import profile_for
 
 from snapshot.errors import LayoutError
 from snapshot.models.billing import (
@@ -20,7 +21,6 @@ from snapshot.models.billing import (
     rule_from,
 )
 from snapshot.models.catalog import profiles
-from snapshot.models.ids import profile_for
 from tests.conftest import HERE
 
 VECTORS = json.loads((HERE / "data" / "billing_vectors.json").read_text(encoding="utf-8"))

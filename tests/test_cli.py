@@ -83,7 +83,7 @@ def test_render_says_what_was_made_and_what_comes_next(tmp_path):
 
 def test_the_manifest_keeps_its_schema_and_tells_the_truth(rendered):
     found = manifest(rendered)
-    jsonschema.validate(found, json.loads((locate("pages/manifest.schema.json")).read_text(encoding="utf-8")))
+    jsonschema.validate(found, json.loads((locate("manifest.schema.json")).read_text(encoding="utf-8")))
     assert [entry["number"] for entry in found["pages"]] == list(range(1, len(found["pages"]) + 1))
     assert found["totals"]["tokens"] == sum(entry["tokens"] for entry in found["pages"])
     assert found["source"]["chars"] == found["pages"][-1]["stop"]

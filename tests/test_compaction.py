@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from snapshot.models.ids import profile_for
 
 import snapshot
 from snapshot.compaction import CacheEconomics, Compaction, boundaries, compact, elide_rung
@@ -19,7 +20,6 @@ from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.page_rung import image_parts
 from snapshot.errors import ArchiveError, CannotFit, SnapshotError, SummarizerRequired
 from snapshot.messages import Image, Message, Text, ToolCall, ToolResult, Transcript
-from snapshot.models.ids import profile_for
 from snapshot.pages.layout import layout_for
 from snapshot.pages.readback import PageReader
 from snapshot.pages.render import Typesetter

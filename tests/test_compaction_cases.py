@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from snapshot.models.ids import profile_for
 
 import snapshot
 from snapshot.compaction import compact
 from snapshot.compaction.page_rung import image_parts
 from snapshot.errors import CannotFit
 from snapshot.messages import Image
-from snapshot.models.ids import profile_for
 from snapshot.requests.check import check
 from snapshot.transcripts import from_messages
 from tests.conftest import case

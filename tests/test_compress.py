@@ -112,13 +112,13 @@ def test_streams_and_checksums_are_those_of_zlib(profile):
 
 _RENDER = """
 import snapshot
-from snapshot.pages.layout import layout_for
-from snapshot.pages.render import Typesetter
-from snapshot.pages.numba_support import can_compile
-from snapshot.source.source import Source
+from snapshot.layout import layout_for
+from snapshot.pages import Setting, _Shared
+from snapshot.compiled import can_compile
+from snapshot.source import Source
 
 print(can_compile())
-setting = Typesetter(layout_for(name="claude-high"))
+setting = Setting(layout_for(name="claude-high"))
 assert len(list(setting.pages(Source("some text"), compiled=True))) == 1
 """
 

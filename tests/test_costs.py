@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
+from snapshot.models.ids import profile_for
 
 import snapshot
 from snapshot.costs.content_kinds import class_of, classes_of
@@ -20,7 +21,6 @@ from snapshot.costs.costs import break_even, cost_of, costs_of, example_models
 from snapshot.messages import Message, Text, ToolCall, ToolResult, Transcript
 from snapshot.models import tokens as tokens_module
 from snapshot.models.catalog import profiles
-from snapshot.models.ids import profile_for
 from snapshot.pages.layout import layout_for
 from snapshot.pages.render import Typesetter
 from tests.conftest import HERE, REAL

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from snapshot.models.ids import profile_for
+
 from snapshot.compaction import compact
 from snapshot.compaction.estimate import Estimator, context_usage
 from snapshot.messages import Usage
-from snapshot.models.ids import profile_for
 from tests.conftest import case
 from tests.conversations import long_conversation
 from tests.test_compaction import VISION

@@ -12,8 +12,8 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from snapshot.transcripts.registry import FORMATS
+
 from tests.fuzzing import Seen, bent, documents, seeds
 
 LONG = int(os.environ.get("SNAPSHOT_FUZZ", "0"))

@@ -6,11 +6,11 @@ import json
 
 import pytest
 from hypothesis import given, settings
+from snapshot.models.ids import profile_for
 
 from snapshot.compaction.estimate import Estimator
 from snapshot.inspection import inspect
 from snapshot.messages import Image, Message, Text, ToolCall, ToolResult, Transcript
-from snapshot.models.ids import profile_for
 from snapshot.transcripts import dump, load
 from tests.conftest import HERE, case
 from tests.conversations import long_conversation, png
@@ -76,7 +76,7 @@ def test_the_table_is_for_people(monkeypatch):
         assert all(len(line) <= 96 for line in lines), max(lines, key=len)
         assert all(line.isprintable() for line in lines)
         diagnostics = load(path, salvage=True).diagnostics
-        assert ("diagnostics    none" in lines) == (not diagnostics)
+        assert ("diagnostics       none" in lines) == (not diagnostics)
         assert all(any(line.startswith(diagnostic.kind) for line in lines) for diagnostic in diagnostics)
 
 

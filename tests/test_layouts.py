@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from snapshot.models.ids import model_key, profile_for
 
 from benchmarks.page_size import FEWEST_CELLS, Answer, Bounds, bounds_of, explain, line_columns, solve
 from benchmarks.solve import compare
@@ -15,7 +16,6 @@ from snapshot.errors import LayoutError
 from snapshot.models.billing import Grid
 from snapshot.models.catalog import ENVIRONMENT, layout_files, profiles
 from snapshot.models.gateways import gateway_named, gateway_of, gateways
-from snapshot.models.ids import model_key, profile_for
 from snapshot.pages.layout import layout_for, layout_names
 
 IDS = {

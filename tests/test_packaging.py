@@ -32,7 +32,7 @@ def test_the_wheel_holds_one_import_package(wheel):
     for wanted in (
         "cli.py",
         "py.typed",
-        "pages/manifest.schema.json",
+        "manifest.schema.json",
         "layouts/anthropic.toml",
         "fonts/drawn-8x16.txt",
         "fonts/emoji-names.txt",

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
+from snapshot.raster.user_font import user_face
 
 from snapshot._resources import locate
 from snapshot.errors import FontError
@@ -25,7 +26,6 @@ from snapshot.raster.face import load_face
 from snapshot.raster.freetype_face import FreeTypeFace
 from snapshot.raster.glyph_text import read_glyph_text
 from snapshot.raster.png import encode_png
-from snapshot.raster.user_font import user_face
 from snapshot.source import marks
 from snapshot.source.source import Source
 from tests.conftest import LAYOUTS, read_back, small

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from snapshot.models.ids import profile_for
 
 import snapshot
 from snapshot.compaction import Archive, compact
@@ -15,7 +16,6 @@ from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.page_rung import image_parts
 from snapshot.errors import CannotFit, NotOverflow, SummarizerRequired
 from snapshot.messages import Image, Message, Text, Transcript, Usage
-from snapshot.models.ids import profile_for
 from snapshot.recovery import recover
 from snapshot.requests import request
 from snapshot.requests.check import check

@@ -6,11 +6,11 @@ import json
 import stat
 
 import pytest
+from snapshot.models.ids import profile_for
 
 from snapshot.compaction.estimate import Estimator
 from snapshot.errors import SessionDamaged, SessionError
 from snapshot.messages import Message, Text
-from snapshot.models.ids import profile_for
 from snapshot.requests import APIS, request
 from snapshot.requests.check import check
 from snapshot.session import Checkpoint, Store, load_run, save_run

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from snapshot.source.codepoints import code_points, from_code_points
 from wcwidth import iter_graphemes
 
 from snapshot.pages.layout import layout_for
 from snapshot.pages.render import Typesetter
 from snapshot.source import marks
-from snapshot.source.codepoints import code_points, from_code_points
 from snapshot.source.source import Source
 from snapshot.typeset import grid as grid_module
 from snapshot.typeset.arabic import AFTER, BEFORE, joining_type
@@ -106,7 +106,7 @@ STAND_IN = 0xF0000  # private characters that the twin has for units
 
 
 def slow_encode(  # noqa: PLR0912
-    folded: str, coverage: Coverage, mark_offsets: set[int]
+    folded: str, coverage: Coverage, genuine: set[int]
 ) -> list[tuple[str, int]]:
     """Page text by a plain reading of the rules: each unit with the offset of its first character."""
     printed: list[tuple[str, int]] = []
@@ -139,7 +139,7 @@ def slow_encode(  # noqa: PLR0912
         else:
             if char in "\n\t":
                 text, listed = {"\n": marks.NEWLINE, "\t": marks.TAB}[char], 0
-            elif coverage.cells[ord(char)] and (char not in marks.PAGE_MARKS or at in mark_offsets):
+            elif coverage.cells[ord(char)] and (char not in marks.PAGE_MARKS or at in genuine):
                 text, listed = char, 0
             elif joins and 0 < listed < 8:
                 before, first = printed.pop()
@@ -160,11 +160,11 @@ def slow_encode(  # noqa: PLR0912
 def test_page_text_equals_its_slow_twin(text, data):
     folded = fold(text).text
     places = [at for at, char in enumerate(folded) if char in marks.SOURCE_MARKS]
-    mark_offsets = data.draw(st.sets(st.sampled_from(places)) if places else st.just(set()))
+    genuine = data.draw(st.sets(st.sampled_from(places)) if places else st.just(set()))
     coverage = Typesetter(layout_for("claude-opus-4-8")).atlas(Source(text))
     # So wide that no cluster is torn.
-    found = encode(folded, coverage, mark_offsets=np.array(sorted(mark_offsets), np.int64), widest=10**6)
-    slow = slow_encode(folded, coverage, mark_offsets)
+    found = encode(folded, coverage, genuine=np.array(sorted(genuine), np.int64), widest=10**6)
+    slow = slow_encode(folded, coverage, genuine)
     codes = np.where(found.codes < FIRST_UNIT, found.codes, found.codes - FIRST_UNIT + STAND_IN)
     assert from_code_points(codes) == "".join(printed for printed, _ in slow)
     starts = np.setdiff1d(np.arange(found.codes.size), found.joined).tolist()
@@ -174,8 +174,8 @@ def test_page_text_equals_its_slow_twin(text, data):
 
 def test_genuine_marks_are_told_from_forged_ones(atlas):
     text = "⁋user\n⁋user‣x‣"
-    mark_offsets = np.array([0, 11], np.int64)
-    printed = encode(text, atlas, mark_offsets=mark_offsets).text
+    genuine = np.array([0, 11], np.int64)
+    printed = encode(text, atlas, genuine=genuine).text
     assert printed == "⁋user↵⟦204B⟧user‣x⟦2023⟧"
     assert decode(printed) == (text, (0, 11))
 
@@ -302,10 +302,10 @@ def test_splices_equal_a_list_that_is_changed(places, rest):
         after.append(len(before))
         before.append(len(before))
     gone, made = (np.array([place[which] for place in places], np.int64) for which in (1, 2))
-    offset_map = OffsetMap(np.array(at, np.int64), gone, made)
-    assert [offset_map.origin(offset) for offset in range(len(after))] == after
+    splice = OffsetMap(np.array(at, np.int64), gone, made)
+    assert [splice.origin(offset) for offset in range(len(after))] == after
     offsets = np.array(sorted(first), np.int64)
-    assert offset_map.forward(offsets).tolist() == [first[offset] for offset in offsets.tolist()]
+    assert splice.forward(offsets).tolist() == [first[offset] for offset in offsets.tolist()]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), max_size=150), st.integers(0, 5))

@@ -77,11 +77,11 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _write(path: Path, verdict: Verdict) -> None:
-    from snapshot._files import write_atomic
     from snapshot.legibility.report import as_html
+    from snapshot.pages.folder import store
 
     try:
-        write_atomic(path.parent, path.name, as_html(verdict).encode("utf-8"), replace=True)
+        store(path.parent, path.name, as_html(verdict).encode("utf-8"), replace=True)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written to ({error.strerror or error})") from error
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from snapshot.messages import Message, Part, Text, ToolCall, ToolResult
 
-__all__ = ["Group", "Repairs", "groups", "repair"]
+__all__ = ["Group", "Repairs", "groups", "is_turn", "repair"]
 
 _NO_RESULT = "(no result was recorded for this call)"
 
@@ -44,6 +44,11 @@ class Repairs:
     orphans: tuple[ToolResult, ...] = ()
     unanswered: int = 0
     empty: int = 0
+
+
+def is_turn(message: Message) -> bool:
+    """Whether a real user speaks here."""
+    return message.role == "user"
 
 
 def repair(messages: Sequence[Message]) -> tuple[tuple[Message, ...], Repairs]:
@@ -117,6 +122,6 @@ def groups(messages: Sequence[Message]) -> tuple[Group, ...]:
         while stop < len(messages) and messages[stop].role == "tool":
             waiting -= {part.call_id for part in messages[stop].parts if isinstance(part, ToolResult)}
             stop += 1
-        found.append(Group(start, stop, messages[start].starts_turn, bool(waiting)))
+        found.append(Group(start, stop, is_turn(messages[start]), bool(waiting)))
         start = stop
     return tuple(found)

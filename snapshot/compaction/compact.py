@@ -88,7 +88,7 @@ def compact(
     messages, repairs = boundaries.repair((*full.messages, *draft))
     filled = context_usage(messages, reader, overhead=settings.overhead)
     estimator = replace(filled.estimator, scale=filled.estimator.scale * settings.scale)
-    context = _job(
+    job = _job(
         model=model,
         reader=reader,
         options=settings,
@@ -100,13 +100,13 @@ def compact(
     # What would be sent as it stands: of a conversation that was compacted before, its pages or summary and
     # not what they replaced, whether it comes in that form or as the full history.
     stands = boundaries.repair((*transcript.messages, *draft))[0] if full is not transcript else messages
-    projection = project(context) if full is transcript else None
-    before = projection.after if projection is not None else context.cost(stands)
+    projection = project(job) if full is transcript else None
+    before = projection.after if projection is not None else job.cost(stands)
     compacted = full is not transcript or projection is not None
     if compacted:
         filled = replace(filled, tokens=before)
     report = replace(
-        _blank(context, filled),
+        _blank(job, filled),
         before=before,
         after=before,
         orphans=len(repairs.orphans),
@@ -114,9 +114,9 @@ def compact(
         empty=repairs.empty,
     )
     stayed = Compaction(replace(transcript, messages=stands), archive, report)
-    if reason := _reason_to_wait(context, trigger, before, filled, compacted=compacted):
-        return _no_op(context, stayed, report, reason, projection)
-    return _climb(context, stayed, report, projection, 0 if trigger == "manual" else context.capacity.goal)
+    if reason := _reason_to_wait(job, trigger, before, filled, compacted=compacted):
+        return _no_op(job, stayed, report, reason, projection)
+    return _climb(job, stayed, report, projection, 0 if trigger == "manual" else job.capacity.goal)
 
 
 def transcript_of(conversation: Transcript | Sequence[Any] | dict[str, Any]) -> Transcript:
@@ -189,43 +189,36 @@ def _head(
 
 
 def _reason_to_wait(
-    context: Context, trigger: Trigger, before: int, filled: ContextUsage, *, compacted: bool
+    job: Context, trigger: Trigger, before: int, filled: ContextUsage, *, compacted: bool
 ) -> str:
     """Why nothing should be done, or ""."""
-    if context.groups and context.groups[-1].open:
+    if job.groups and job.groups[-1].open:
         return "a call is open: nothing is compacted until its result is there"
-    if context.options.pending:
+    if job.options.pending:
         return "an approval is pending: nothing is compacted until it is given"
     if trigger == "manual":
-        turns = sum(group.turn for group in context.groups)
+        turns = sum(group.turn for group in job.groups)
         if turns < 2:
             return "there is only one turn"
-        stuck = context.former is not None and context.cuts(0) <= context.former.boundary
+        stuck = job.former is not None and job.cuts(0) <= job.former.boundary
         return "nothing is new since the last compaction" if stuck else ""
-    if max(before, filled.tokens) <= context.capacity.goal and not over_limits(context, context.messages):
-        return (
-            f"the request takes {max(before, filled.tokens):,} tokens, the goal is {context.capacity.goal:,}"
-        )
-    if (
-        compacted
-        and context.former
-        and context.cuts(0) <= context.former.boundary
-        and before <= context.capacity.safe
-    ):
+    if max(before, filled.tokens) <= job.capacity.goal and not over_limits(job, job.messages):
+        return f"the request takes {max(before, filled.tokens):,} tokens, the goal is {job.capacity.goal:,}"
+    if compacted and job.former and job.cuts(0) <= job.former.boundary and before <= job.capacity.safe:
         return "nothing is new since the last compaction"
     if trigger == "after-turn":
-        if context.messages[-1].role != "assistant":
+        if job.messages[-1].role != "assistant":
             return "the turn is not over"
-        if context.former and context.cuts(context.capacity.tail) <= context.former.boundary:
+        if job.former and job.cuts(job.capacity.tail) <= job.former.boundary:
             return "the boundary would not move"
     return ""
 
 
-def _blank(context: Context, filled: ContextUsage) -> Report:
-    capacity = context.capacity
-    before = context.cost(context.messages)
+def _blank(job: Context, filled: ContextUsage) -> Report:
+    capacity = job.capacity
+    before = job.cost(job.messages)
     return Report(
-        images=len(image_parts(context.messages)),
+        images=len(image_parts(job.messages)),
         before=before,
         after=before,
         occupancy=filled.tokens,
@@ -233,152 +226,150 @@ def _blank(context: Context, filled: ContextUsage) -> Report:
         window=capacity.window,
         safe=capacity.safe,
         goal=capacity.goal,
-        head=context.head,
-        tail=len(context.messages) - context.head,
+        head=job.head,
+        tail=len(job.messages) - job.head,
     )
 
 
 def _no_op(
-    context: Context, stayed: Compaction, report: Report, reason: str, projection: Snapshot | None
+    job: Context, stayed: Compaction, report: Report, reason: str, projection: Snapshot | None
 ) -> Compaction:
     """The conversation as it stands, and why."""
     if projection is not None:
-        stayed = _with_snapshot(context, stayed, report, projection, list(report.rungs))
+        stayed = _with_snapshot(job, stayed, report, projection, list(report.rungs))
         report = stayed.report
     return replace(stayed, report=replace(report, no_op=reason))
 
 
 def _climb(
-    context: Context, stayed: Compaction, report: Report, projection: Snapshot | None, goal: int
+    job: Context, stayed: Compaction, report: Report, projection: Snapshot | None, goal: int
 ) -> Compaction:
     """Try rung after rung until the request is within the goal, or at least safe."""
     rungs: list[Rung] = []
-    tail = context.cuts(context.capacity.tail)
-    messages = _lighten(context, goal, tail, rungs)
-    done = context.cost(messages)
+    tail = job.cuts(job.capacity.tail)
+    messages = _lighten(job, goal, tail, rungs)
+    done = job.cost(messages)
     light = replace(
-        _lightened(context, stayed, messages, tail),
+        _lightened(job, stayed, messages, tail),
         report=replace(
             report,
             rungs=tuple(rungs),
             after=done,
             images=len(image_parts(messages)),
-            middle=tail - context.head,
+            middle=tail - job.head,
             tail=len(messages) - tail,
         ),
     )
-    if _enough(context, messages, goal):
+    if _enough(job, messages, goal):
         return light
 
-    snapshot = _snapshot(context, goal, rungs)
-    if snapshot is not None and snapshot.after <= min(done, context.capacity.safe):
-        if _pointless(context, report, snapshot, projection, goal):
-            return _no_op(context, stayed, report, "compacting again would only leave more out", projection)
-        return _with_snapshot(context, stayed, report, snapshot, rungs)
-    unsendable = done > context.capacity.safe or over_limits(context, messages)
-    summary = _summary(context, goal, rungs, needed=unsendable, light=done)
+    snapshot = _snapshot(job, goal, rungs)
+    if snapshot is not None and snapshot.after <= min(done, job.capacity.safe):
+        if _pointless(job, report, snapshot, projection, goal):
+            return _no_op(job, stayed, report, "compacting again would only leave more out", projection)
+        return _with_snapshot(job, stayed, report, snapshot, rungs)
+    unsendable = done > job.capacity.safe or over_limits(job, messages)
+    summary = _summary(job, goal, rungs, needed=unsendable, light=done)
     if summary is not None:
-        return _with_summary(context, stayed, report, summary, rungs)
+        return _with_summary(job, stayed, report, summary, rungs)
     if unsendable:
         smallest = min(done, snapshot.after) if snapshot is not None else done
-        _cannot_fit(context, smallest, "; ".join(rung.note for rung in rungs if rung.name != "elide"))
-    if messages == context.messages:
+        _cannot_fit(job, smallest, "; ".join(rung.note for rung in rungs if rung.name != "elide"))
+    if messages == job.messages:
         reasons = "; ".join(f"{rung.name}: {rung.note}" for rung in rungs)
         report = replace(report, rungs=tuple(rungs))
-        return _no_op(context, stayed, report, reasons or "no rung was allowed", projection)
+        return _no_op(job, stayed, report, reasons or "no rung was allowed", projection)
     return replace(light, report=replace(light.report, rungs=tuple(rungs)))
 
 
-def _enough(context: Context, messages: Sequence[Message], goal: int) -> bool:
-    return context.cost(messages) <= goal and not over_limits(context, messages)
+def _enough(job: Context, messages: Sequence[Message], goal: int) -> bool:
+    return job.cost(messages) <= goal and not over_limits(job, messages)
 
 
 def _pointless(
-    context: Context, report: Report, snapshot: Snapshot, projection: Snapshot | None, goal: int
+    job: Context, report: Report, snapshot: Snapshot, projection: Snapshot | None, goal: int
 ) -> bool:
     """Whether a conversation that has pages already would only lose some of them."""
     if projection is not None and snapshot.pagination.left_out < projection.pagination.left_out:
         return False
-    former = context.former.pages[0][0] if context.former and context.former.pages else 0
-    sendable = report.before <= context.capacity.safe and goal > 0
+    former = job.former.pages[0][0] if job.former and job.former.pages else 0
+    sendable = report.before <= job.capacity.safe and goal > 0
     return snapshot.after >= report.before or (sendable and snapshot.pagination.left_out > former > 0)
 
 
-def _lighten(context: Context, goal: int, tail: int, rungs: list[Rung]) -> tuple[Message, ...]:
+def _lighten(job: Context, goal: int, tail: int, rungs: list[Rung]) -> tuple[Message, ...]:
     """The messages after the free rungs, each tried only if it is needed."""
-    messages = context.messages
-    if context.former is not None and context.former.pages:
+    messages = job.messages
+    if job.former is not None and job.former.pages:
         return messages  # what the rungs could lighten is on pages already
     for name in ("elide", "images"):
-        if name not in context.options.rungs or _enough(context, messages, goal):
+        if name not in job.options.rungs or _enough(job, messages, goal):
             continue
         if name == "elide":
-            lighter = elide_rung.elide(messages, context.head, tail, protect=context.options.protect)
+            lighter = elide_rung.elide(messages, job.head, tail, protect=job.options.protect)
             note = f"{lighter.count} superseded results"
         else:
-            lighter = elide_rung.drop_images(messages, context.head, tail)
+            lighter = elide_rung.drop_images(messages, job.head, tail)
             note = f"{lighter.count} old images"
-            excess = images_over(context, lighter.messages)
+            excess = images_over(job, lighter.messages)
             if excess > 0:
                 # Beyond the provider's limit not even tail and head keep them.
-                more = elide_rung.drop_excess(lighter.messages, context.head, excess)
+                more = elide_rung.drop_excess(lighter.messages, job.head, excess)
                 lighter = replace(more, count=lighter.count + more.count)
                 note = f"{lighter.count} images, {more.count} of them not old"
-        freed = context.cost(messages) - context.cost(lighter.messages)
-        if freed > 0 or images_over(context, messages) > 0:
+        freed = job.cost(messages) - job.cost(lighter.messages)
+        if freed > 0 or images_over(job, messages) > 0:
             messages = lighter.messages
         rungs.append(Rung(name, max(freed, 0), note))
     return messages
 
 
-def _lightened(context: Context, stayed: Compaction, messages: tuple[Message, ...], tail: int) -> Compaction:
+def _lightened(job: Context, stayed: Compaction, messages: tuple[Message, ...], tail: int) -> Compaction:
     """The conversation after the free rungs; what they replaced is in an archive of its own."""
     archive = stayed.archive
-    if messages != context.messages and archive is None:
-        archive = Archive(context.head, context.archived[context.head : tail], context.format)
+    if messages != job.messages and archive is None:
+        archive = Archive(job.head, job.archived[job.head : tail], job.format)
     return Compaction(replace(stayed.transcript, messages=messages), archive, stayed.report)
 
 
-def _snapshot(context: Context, goal: int, rungs: list[Rung]) -> Snapshot | None:
-    if "snapshot" not in context.options.rungs:
+def _snapshot(job: Context, goal: int, rungs: list[Rung]) -> Snapshot | None:
+    if "snapshot" not in job.options.rungs:
         return None
-    if not context.reader.vision and context.options.layout is None:
-        rungs.append(Rung("snapshot", 0, f"{context.model} cannot see images"))
+    if not job.reader.vision and job.options.layout is None:
+        rungs.append(Rung("snapshot", 0, f"{job.model} cannot see images"))
         return None
-    snapshot, why = take_snapshot(context, goal)
+    snapshot, why = take_snapshot(job, goal)
     if snapshot is None:
         rungs.append(Rung("snapshot", 0, why))
         return None
-    rungs.append(Rung("snapshot", context.cost(context.messages) - snapshot.after, why))
+    rungs.append(Rung("snapshot", job.cost(job.messages) - snapshot.after, why))
     return snapshot
 
 
-def _summary(
-    context: Context, goal: int, rungs: list[Rung], *, needed: bool, light: int
-) -> Summarized | None:
+def _summary(job: Context, goal: int, rungs: list[Rung], *, needed: bool, light: int) -> Summarized | None:
     """The last rung: taken where only it makes the request safe, or where pages are no way at all."""
-    if "summarize" not in context.options.rungs or not (needed or not context.reader.vision):
+    if "summarize" not in job.options.rungs or not (needed or not job.reader.vision):
         return None
-    if context.options.summarize is None and not context.options.digest:
+    if job.options.summarize is None and not job.options.digest:
         if needed:
             raise SummarizerRequired(
-                f"{light:,} tokens where {context.capacity.safe:,} are safe, or a body beyond the limits: "
+                f"{light:,} tokens where {job.capacity.safe:,} are safe, or a body beyond the limits: "
                 "only a summary would free more: pass `summarize`, or accept the offline digest with `digest`"
             )
         rungs.append(Rung("summarize", 0, "no summarizer was given, and no digest asked for"))
         return None
-    summary = take_summary(context, goal)
+    summary = take_summary(job, goal)
     if summary is None:
         rungs.append(Rung("summarize", 0, "there is nothing between head and tail"))
         return None
-    rungs.append(Rung("summarize", context.cost(context.messages) - summary.after, summary.note))
-    return summary if summary.after < context.cost(context.messages) else None
+    rungs.append(Rung("summarize", job.cost(job.messages) - summary.after, summary.note))
+    return summary if summary.after < job.cost(job.messages) else None
 
 
 def _with_snapshot(
-    context: Context, stayed: Compaction, report: Report, snapshot: Snapshot, rungs: list[Rung]
+    job: Context, stayed: Compaction, report: Report, snapshot: Snapshot, rungs: list[Rung]
 ) -> Compaction:
-    messages = snapshot.messages(context)
+    messages = snapshot.messages(job)
     archive = snapshot.archive
     from snapshot.pages.render import Typesetter
     from snapshot.typeset.fold import fold
@@ -389,10 +380,10 @@ def _with_snapshot(
     report = replace(
         report,
         rungs=tuple(rungs),
-        after=context.cost(messages),
+        after=job.cost(messages),
         head=archive.head,
         middle=len(archive.messages),
-        tail=len(context.messages) - archive.boundary,
+        tail=len(job.messages) - archive.boundary,
         pages=len(archive.pages),
         page_tokens=snapshot.pagination.tokens,
         images=len(image_parts(messages)),
@@ -400,7 +391,7 @@ def _with_snapshot(
         left_out=snapshot.pagination.left_out,
         facts=len(snapshot.facts.facts),
         facts_left_out=snapshot.facts.left_out,
-        redactions=context.redactions,
+        redactions=job.redactions,
         folded=dict(folded.counts),
         code_points=uncovered(folded.text, atlas),
         break_even=snapshot.break_even,
@@ -409,30 +400,30 @@ def _with_snapshot(
 
 
 def _with_summary(
-    context: Context, stayed: Compaction, report: Report, summary: Summarized, rungs: list[Rung]
+    job: Context, stayed: Compaction, report: Report, summary: Summarized, rungs: list[Rung]
 ) -> Compaction:
-    if summary.after > context.capacity.safe:
-        _cannot_fit(context, summary.after, "even with a summary in place of the middle")
+    if summary.after > job.capacity.safe:
+        _cannot_fit(job, summary.after, "even with a summary in place of the middle")
     report = replace(
         report,
         rungs=tuple(rungs),
         after=summary.after,
         head=summary.archive.head,
         middle=len(summary.archive.messages),
-        tail=len(context.messages) - summary.archive.boundary,
+        tail=len(job.messages) - summary.archive.boundary,
         images=len(image_parts(summary.messages)),
-        redactions=context.redactions,
+        redactions=job.redactions,
     )
     return Compaction(replace(stayed.transcript, messages=summary.messages), summary.archive, report)
 
 
-def _cannot_fit(context: Context, smallest: int, why: str) -> NoReturn:
-    head = context.estimator.messages(context.messages[: context.head])
-    last = context.estimator.messages(context.messages[context.groups[-1].start :]) if context.groups else 0
+def _cannot_fit(job: Context, smallest: int, why: str) -> NoReturn:
+    head = job.estimator.messages(job.messages[: job.head])
+    last = job.estimator.messages(job.messages[job.groups[-1].start :]) if job.groups else 0
     raise CannotFit(
-        f"the smallest request there is takes {smallest:,} tokens, {context.capacity.safe:,} are safe of a "
-        f"window of {context.capacity.window:,}; head {head:,}, last messages {last:,}"
+        f"the smallest request there is takes {smallest:,} tokens, {job.capacity.safe:,} are safe of a "
+        f"window of {job.capacity.window:,}; head {head:,}, last messages {last:,}"
         + (f" ({why})" if why else ""),
         smallest=smallest,
-        limit=context.capacity.safe,
+        limit=job.capacity.safe,
     )

@@ -1,7 +1,7 @@
 """How many tokens a request takes: the provider's own count where it is known, an estimate for the rest.
 
-Text is estimated by measured ratios (`snapshot.models.tokens`), images by the reader's billing rule, to the
-token. Signatures and encrypted reasoning count nothing: providers do not bill them as text.
+Text is estimated by measured ratios (`snapshot.models.tokens`), images by the reader's billing rule, to the token.
+Signatures and encrypted reasoning count nothing: providers do not bill them as text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from snapshot.models.profile import ModelProfile
 from snapshot.models.tokens import text_tokens
 from snapshot.source.source import SEALED
 
-__all__ = ["ContextUsage", "Estimator", "context_usage", "image_size"]
+__all__ = ["Estimator", "ContextUsage", "image_size", "context_usage"]
 
 # What a message or call costs beside its words: role, delimiters, names of fields.
 _FRAME = 6

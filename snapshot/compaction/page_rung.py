@@ -51,45 +51,43 @@ class Snapshot:
     dropped: int = 0
     break_even: int | None = None
 
-    def messages(self, context: Context) -> tuple[Message, ...]:
+    def messages(self, job: Context) -> tuple[Message, ...]:
         """The conversation to send; draws the pages."""
         pages: list[Page] = []
-        for page in self.pagination.render(self.archive.source, threads=context.options.threads):
+        for page in self.pagination.render(self.archive.source, threads=job.options.threads):
             pages.append(page)
-            if context.options.progress is not None:
-                context.options.progress(len(pages), len(self.archive.pages))
+            if job.options.progress is not None:
+                job.options.progress(len(pages), len(self.archive.pages))
         message = archive_message(
             pages,
             self.archive.pages,
             self.statements,
             left_out=self.pagination.left_out,
             facts=self.facts.text,
-            focus=context.options.focus,
-            detail=context.reader.detail,
-            reasoning=context.options.reasoning,
+            focus=job.options.focus,
+            detail=job.reader.detail,
+            reasoning=job.options.reasoning,
         )
         head = self.archive.head
-        rest = _lighter(
-            (*context.messages[:head], *context.messages[self.archive.boundary :]), head, self.dropped
-        )
+        rest = _lighter((*job.messages[:head], *job.messages[self.archive.boundary :]), head, self.dropped)
         return (*rest[:head], message, *rest[head:])
 
 
-def take_snapshot(context: Context, goal: int) -> tuple[Snapshot | None, str]:
+def take_snapshot(job: Context, goal: int) -> tuple[Snapshot | None, str]:
     """The snapshot with the longest tail that is within the goal, or else the nearest to it; and what it is.
 
     Where there is none, the reason why.
     """
-    layout = layout_for(context.model, name=context.options.layout)
+    layout = layout_for(job.model, name=job.options.layout)
     best: Snapshot | None = None
     why = "there is nothing between head and tail"
     seen: set[int] = set()
     for share in (1.0, 0.5, 0.25, 0.0):
-        cut = context.cuts(int(context.capacity.tail * share))
-        if cut in seen or cut <= context.head:
+        cut = job.cuts(int(job.capacity.tail * share))
+        if cut in seen or cut <= job.head:
             continue
         seen.add(cut)
-        found, reason = _at(context, layout, cut, goal)
+        found, reason = _at(job, layout, cut, goal)
         if found is None:
             why = reason
             continue
@@ -99,19 +97,19 @@ def take_snapshot(context: Context, goal: int) -> tuple[Snapshot | None, str]:
             break
     if best is None:
         return None, why
-    best = _with_facts(context, best)
+    best = _with_facts(job, best)
     pagination = best.pagination
     left = f", {pagination.left_out:,} characters left out" if pagination.left_out else ""
     return best, f"{len(pagination.pages)} pages for {len(best.archive.source.text):,} characters{left}"
 
 
-def project(context: Context) -> Snapshot | None:
+def project(job: Context) -> Snapshot | None:
     """The conversation as an earlier compaction has it, its boundary where it was; None if there is none."""
-    if context.former is None or not context.former.pages:
+    if job.former is None or not job.former.pages:
         return None
-    layout = layout_for(name=context.former.layout)
-    found, _ = _at(context, layout, context.former.boundary, context.capacity.goal)
-    return _with_facts(context, found) if found is not None else None
+    layout = layout_for(name=job.former.layout)
+    found, _ = _at(job, layout, job.former.boundary, job.capacity.goal)
+    return _with_facts(job, found) if found is not None else None
 
 
 def _worse(snapshot: Snapshot, goal: int) -> tuple[int, int]:
@@ -119,72 +117,72 @@ def _worse(snapshot: Snapshot, goal: int) -> tuple[int, int]:
     return snapshot.pagination.left_out, max(0, snapshot.after - goal)
 
 
-def _at(context: Context, layout: Layout, cut: int, goal: int) -> tuple[Snapshot | None, str]:
+def _at(job: Context, layout: Layout, cut: int, goal: int) -> tuple[Snapshot | None, str]:
     """The snapshot with the tail starting at message `cut`."""
-    middle = context.archived[context.head : cut]
-    archive = Archive(context.head, middle, context.format, layout.name, reasoning=context.options.reasoning)
+    middle = job.archived[job.head : cut]
+    archive = Archive(job.head, middle, job.format, layout.name, reasoning=job.options.reasoning)
     source = archive.source
     if not source.text:
         return None, "there is nothing between head and tail"
-    head, tail = context.messages[: context.head], context.messages[cut:]
-    statements = _statements(context, archive, goal)
-    limits = {**context.reader.limits, **context.options.limits}
+    head, tail = job.messages[: job.head], job.messages[cut:]
+    statements = _statements(job, archive, goal)
+    limits = {**job.reader.limits, **job.options.limits}
     room, dropped = _room(limits, (*head, *tail), layout)
     if room <= 0:
         return None, "the provider's limit on images leaves no room for a page"
-    rest = _lighter((*head, *tail), context.head, dropped)
+    rest = _lighter((*head, *tail), job.head, dropped)
 
     def without_pages(left_out: int, said: Sequence[Statement] = statements) -> int:
         """What all of the request but its pages and its factsheet takes."""
-        focus, reasoning = context.options.focus, context.options.reasoning
+        focus, reasoning = job.options.focus, job.options.reasoning
         around = archive_message(
             (), (), said, left_out=left_out, facts="", focus=focus, detail="", reasoning=reasoning
         )
-        return context.cost((around, *rest))
+        return job.cost((around, *rest))
 
-    facts_budget = int(_FACTS * context.capacity.goal) + context.estimator.text(FACTS_LEAD)
+    facts_budget = int(_FACTS * job.capacity.goal) + job.estimator.text(FACTS_LEAD)
     pagination = paginate(
         source,
         layout,
         most_pages=room,
-        most_tokens=max(0, context.capacity.safe - without_pages(len(source.text)) - facts_budget),
-        leave_out=context.options.summarize is None,
-        former=_pages_to_keep(context.former, layout),
+        most_tokens=max(0, job.capacity.safe - without_pages(len(source.text)) - facts_budget),
+        leave_out=job.options.summarize is None,
+        former=_pages_to_keep(job.former, layout),
     )
     spans = tuple((page.start, page.stop) for page in pagination.pages)
     archive = replace(archive, pages=spans, tiers=pagination.tiers)
     if not spans:
         return None, "there is no room for a page"
     after = without_pages(pagination.left_out) + pagination.tokens
-    before = context.cost(context.messages)
+    before = job.cost(job.messages)
     if after >= before:
-        pages, text = after - without_pages(0, ()), before - context.cost((*head, *tail))
+        pages, text = after - without_pages(0, ()), before - job.cost((*head, *tail))
         return None, f"not worth it: {pages:,} tokens as pages, {text:,} as text"
-    break_even = _break_even(context, before, after)
-    cache = context.options.cache
+    break_even = _break_even(job, before, after)
+    cache = job.options.cache
     if (
         cache is not None
         and break_even is not None
         and break_even > cache.turns
-        and before <= context.capacity.safe
+        and before <= job.capacity.safe
     ):
         return None, f"not worth it: pays only after {break_even} requests, {cache.turns} are to come"
     return Snapshot(archive, pagination, statements, _NO_FACTS, after, dropped, break_even), ""
 
 
-def _with_facts(context: Context, snapshot: Snapshot) -> Snapshot:
+def _with_facts(job: Context, snapshot: Snapshot) -> Snapshot:
     """The snapshot with its factsheet, unless that would make it dearer than the text."""
     archive = snapshot.archive
     facts = factsheet(
         archive.source,
         archive.pages,
-        tail="\n".join(_words(context.messages[archive.boundary :])),
-        budget=int(_FACTS * context.capacity.goal / context.estimator.scale),
-        reader=context.reader,
-        keep=[value for _, value in resources_of(archive.messages, context.options.keep_fields)],
+        tail="\n".join(_words(job.messages[archive.boundary :])),
+        budget=int(_FACTS * job.capacity.goal / job.estimator.scale),
+        reader=job.reader,
+        keep=[value for _, value in resources_of(archive.messages, job.options.keep_fields)],
     )
-    after = snapshot.after + (context.estimator.text(FACTS_LEAD + facts.text) if facts.text else 0)
-    if after >= context.cost(context.messages):
+    after = snapshot.after + (job.estimator.text(FACTS_LEAD + facts.text) if facts.text else 0)
+    if after >= job.cost(job.messages):
         return snapshot
     return replace(snapshot, facts=facts, after=after)
 
@@ -196,24 +194,24 @@ def _pages_to_keep(former: Archive | None, layout: Layout) -> tuple[tuple[int, i
     return tuple((start, stop, name) for (start, stop), name in zip(former.pages, former.tiers, strict=True))
 
 
-def _statements(context: Context, archive: Archive, goal: int) -> tuple[Statement, ...]:
+def _statements(job: Context, archive: Archive, goal: int) -> tuple[Statement, ...]:
     """The user's words in the middle, the newest first as far as there is room; short ones always."""
-    turn = 1 + sum(message.role == "user" for message in context.messages[: archive.head])
-    pins = frozenset(pin - archive.head for pin in context.options.pins)
+    turn = 1 + sum(message.role == "user" for message in job.messages[: archive.head])
+    pins = frozenset(pin - archive.head for pin in job.options.pins)
     found = statements_of(archive.messages, archive.source.spans, first_turn=turn, pins=pins)
-    room = int(_STATEMENTS * max(goal, context.capacity.goal))
+    room = int(_STATEMENTS * max(goal, job.capacity.goal))
     kept: list[Statement] = []
     for item in reversed(found):
-        cost = context.estimator.text(item.text)
+        cost = job.estimator.text(item.text)
         if len(item.text) <= SHORT or "pinned" in item.label or cost <= room:
             kept.append(item)
             room -= cost
     return tuple(reversed(kept))
 
 
-def images_over(context: Context, messages: Sequence[Message]) -> int:
+def images_over(job: Context, messages: Sequence[Message]) -> int:
     """How many of the oldest images must go for the provider's limits on images and on the body."""
-    limits = {**context.reader.limits, **context.options.limits}
+    limits = {**job.reader.limits, **job.options.limits}
     images = image_parts(messages)
     count, body = limits.get("images_per_request"), limits.get("request_bytes")
     over = 0 if count is None else max(0, len(images) - (count - count // _MARGIN))
@@ -226,11 +224,11 @@ def images_over(context: Context, messages: Sequence[Message]) -> int:
     return over
 
 
-def over_limits(context: Context, messages: Sequence[Message]) -> bool:
+def over_limits(job: Context, messages: Sequence[Message]) -> bool:
     """Whether the provider would refuse the messages for the number of their images, or for their bytes."""
-    body = {**context.reader.limits, **context.options.limits}.get("request_bytes")
+    body = {**job.reader.limits, **job.options.limits}.get("request_bytes")
     too_long = body is not None and body_bytes(messages) > body - body // _MARGIN
-    return too_long or images_over(context, messages) > 0
+    return too_long or images_over(job, messages) > 0
 
 
 def body_bytes(messages: Sequence[Message]) -> int:
@@ -283,13 +281,13 @@ def _words(messages: Sequence[Message]) -> list[str]:
     return found
 
 
-def _break_even(context: Context, before: int, after: int) -> int | None:
+def _break_even(job: Context, before: int, after: int) -> int | None:
     """Requests after which the pages have paid for the cache that they break.
 
     The next request writes the new prefix into the cache, where the old one would have been read from it;
     each one after that reads a shorter prefix.
     """
-    cache = context.options.cache
+    cache = job.options.cache
     if cache is None:
         return None
     cost = after * cache.write - before * cache.read

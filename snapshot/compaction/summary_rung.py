@@ -29,47 +29,47 @@ class Summarized:
     note: str
 
 
-def take_summary(context: Context, goal: int) -> Summarized | None:
+def take_summary(job: Context, goal: int) -> Summarized | None:
     """Summarize the middle; None if there is none.
 
     A summary of an earlier compaction is folded in, with what is new since then.
     """
-    cut = context.cuts(context.capacity.tail)
-    if cut <= context.head:
-        cut = context.cuts(0)
-    if cut <= context.head:
+    cut = job.cuts(job.capacity.tail)
+    if cut <= job.head:
+        cut = job.cuts(0)
+    if cut <= job.head:
         return None
-    former = context.former
-    middle = context.archived[context.head : cut]
-    budget = max(256, int(_SHARE * max(goal, context.capacity.goal)))
+    former = job.former
+    middle = job.archived[job.head : cut]
+    budget = max(256, int(_SHARE * max(goal, job.capacity.goal)))
     previous = former.summary if former is not None else ""
-    turn = 1 + sum(message.role == "user" for message in context.messages[: context.head])
-    if context.options.summarize is not None:
+    turn = 1 + sum(message.role == "user" for message in job.messages[: job.head])
+    if job.options.summarize is not None:
         known = len(former.messages) if former is not None and previous else 0
         new = middle[known:]
         made = summarize(
             new,
-            context.options.summarize,
+            job.options.summarize,
             previous=previous,
-            focus=context.options.focus,
-            keep_fields=context.options.keep_fields,
-            window=context.capacity.window,
+            focus=job.options.focus,
+            keep_fields=job.options.keep_fields,
+            window=job.capacity.window,
             output_tokens=budget,
-            reader=context.reader,
+            reader=job.reader,
             first_turn=turn + sum(message.role == "user" for message in middle[:known]),
         )
         text, note = made.text, f"a summary, made in {made.requests} requests"
     else:
-        text = digest(middle, budget=budget, reader=context.reader, first_turn=turn)
+        text = digest(middle, budget=budget, reader=job.reader, first_turn=turn)
         note = "an offline digest"
-    archive = Archive(context.head, middle, context.format, summary=text)
-    pins = frozenset(pin - context.head for pin in context.options.pins)
+    archive = Archive(job.head, middle, job.format, summary=text)
+    pins = frozenset(pin - job.head for pin in job.options.pins)
     said = [
         item
         for item in statements_of(middle, archive.source.spans, first_turn=turn, pins=pins)
         if len(item.text) <= SHORT or "pinned" in item.label
     ]
-    message = summary_message(text, said if context.options.summarize is not None else [])
-    messages = (*context.messages[: context.head], message, *context.messages[cut:])
-    messages = elide_rung.drop_excess(messages, context.head, images_over(context, messages)).messages
-    return Summarized(messages, archive, context.cost(messages), note)
+    message = summary_message(text, said if job.options.summarize is not None else [])
+    messages = (*job.messages[: job.head], message, *job.messages[cut:])
+    messages = elide_rung.drop_excess(messages, job.head, images_over(job, messages)).messages
+    return Summarized(messages, archive, job.cost(messages), note)

@@ -2,8 +2,7 @@
 
 Pages are set as they would be sent, so their number and tokens are exact; their bytes are those of the
 first few, taken for all. Text tokens are counted by the reader's own vocabulary where one is installed
-(`snapshot.models.tokens.counter`), on a sample where the text is long, and estimated by measured ratios
-elsewhere.
+(`snapshot.models.tokens.counter`), on a sample where the text is long, and estimated by measured ratios elsewhere.
 """
 
 from __future__ import annotations
@@ -13,8 +12,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil
 
-from snapshot.models.catalog import profiles
 from snapshot.models.profile import ModelProfile, Price
+
+from snapshot.models.catalog import profiles
 from snapshot.models.tokens import counter, text_tokens
 from snapshot.pages.layout import Layout, layout_for
 from snapshot.pages.render import Typesetter

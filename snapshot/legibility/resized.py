@@ -17,29 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ASCII", "Nearest", "read_resized", "resampled", "resize_matrix"]
-
-ASCII = "".join(map(chr, range(32, 127)))
-"""The blank and what has ink in ASCII."""
-
-
-def resampled(page: NDArray[np.uint8], size: tuple[int, int], how: str = "lanczos") -> NDArray[np.uint8]:
-    """Grey values as a provider's resize leaves them: Pillow's, by "lanczos" (the default) or "bicubic".
-
-    Which filter a closed provider uses is not known; the open processors (Qwen, GLM, Kimi) use bicubic.
-
-    Args:
-        page: uint8 grey values, shape (height, width).
-        size: the new width and height.
-        how: the filter.
-    """
-    from PIL import Image
-
-    if size == (page.shape[1], page.shape[0]):
-        return page
-    kinds = {"lanczos": Image.Resampling.LANCZOS, "bicubic": Image.Resampling.BICUBIC}
-    return np.asarray(Image.fromarray(page).resize(size, kinds[how]))
-
+__all__ = ["Nearest", "read_resized", "resize_matrix"]
 
 _AT_ONCE = 128  # glyphs whose distances are in memory at a time
 

@@ -7,15 +7,14 @@ A layout file holds one provider. Its keys:
     * `name`, `title`; `models`: ids as `model_key` writes them, `*` at the end stands for anything; one with
       a `/` is of that host only (`siliconflow/qwen2-5-vl*`)
     * `vision` (true if absent); `detail`: the image detail that requests must ask for, if any
-    * `billing`: a rule of `snapshot.models.billing` with its parameters, at that detail; `billing_at`: at
-      others
+    * `billing`: a rule of `snapshot.models.billing` with its parameters, at that detail; `billing_at`: at others
     * `window`: context window in tokens; `max_output`: the longest answer in tokens; absent where not known
     * `price`: USD per million tokens as text: `input`, `cache_write`, `cache_read`, `output`; `steps`: the
       same `above` so many tokens of prompt, for the whole prompt
     * `chars_per_token`: `value` and `basis`, for ASCII text; `tokenizer`: a vocabulary that counts exactly
     * `limits`: what the provider refuses, see `LIMITS`
-    * `trials`: published trials of how well it reads, see `snapshot.models.trials`; `evidence`: what else is
-      known of that, or a sentence that begins with "not measured"
+    * `trials`: published trials of how well it reads, see `snapshot.models.trials`; `evidence`: what else is known
+      of that, or a sentence that begins with "not measured"
     * `uncertain`, `conflict`: a sentence on figures that are not certain; which of several was taken, and why
     * `layouts`: by name, `default` first: `face` (a file of `fonts/`), `width`, `height` of a full page; the
       answers of `benchmarks.page_size`. `text_columns`: columns that keep lines, in place of flowing text.
@@ -34,31 +33,38 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from snapshot._resources import locate
 from snapshot.errors import LayoutError
 from snapshot.models.billing import BillingRule, rule_from
-from snapshot.models.profile import ModelProfile, ModelVariant, PageShape, Peer, Price
 from snapshot.models.schema import Key, check, money
-from snapshot.models.trials import trial_from
+from snapshot.models.trials import Trial, trial_from
 
 __all__ = [
     "ENVIRONMENT",
     "LIMITS",
+    "ModelVariant",
+    "PageShape",
+    "Peer",
+    "Price",
+    "ModelProfile",
+    "best_match",
     "layout_files",
     "line_from",
-    "profiles",
     "read_toml",
+    "profiles",
     "stamped",
 ]
 
+T = TypeVar("T")
 
 ENVIRONMENT = "SNAPSHOT_LAYOUTS"
 """The environment variable that names folders of a user's own layout files."""
@@ -84,7 +90,7 @@ _FILE = {
     "as_of": Key("date", required=True),
     "sources": Key("texts", required=True),
     "rules": Key("table"),
-    "readers": Key("tables", required=True),
+    "profiles": Key("tables", required=True),
 }
 _LINE = {
     "models": Key("texts", required=True),
@@ -137,6 +143,140 @@ _PEER = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class PageShape:
+    """A face, the size of a full page in pixels, and columns that keep lines; 0 is flowing text."""
+
+    face: str
+    width: int
+    height: int
+    text_columns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A page that another tool sends to the reader: its size in pixels; glyphs and cell where known."""
+
+    width: int
+    height: int
+    who: str
+    glyphs: str = ""
+    cell: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """USD per million tokens; None where the provider has no such price, or none is known.
+
+    `steps` are prices that hold for the whole prompt once it is longer than so many tokens, rising.
+    """
+
+    input: Decimal
+    cache_write: Decimal | None = None
+    cache_read: Decimal | None = None
+    output: Decimal | None = None
+    steps: tuple[tuple[int, Price], ...] = ()
+
+    def at(self, prompt: int) -> Price:
+        """The price of a request of `prompt` input tokens, cached ones included."""
+        return next((price for above, price in reversed(self.steps) if prompt > above), self)
+
+    def times(self, factor: Decimal) -> Price:
+        """The price with a surcharge."""
+        own = (self.input, self.cache_write, self.cache_read, self.output)
+        first, write, read, output = (None if item is None else item * factor for item in own)
+        assert first is not None
+        return Price(
+            first, write, read, output, tuple((above, step.times(factor)) for above, step in self.steps)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ModelVariant:
+    """Models of one reader that differ in what follows; 0, None or empty where they do not."""
+
+    models: tuple[str, ...]
+    window: int = 0
+    max_output: int = 0
+    price: Price | None = None
+    limits: Mapping[str, int] = field(default_factory=dict)
+    billing_at: Mapping[str, BillingRule] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelProfile:
+    """A kind of model as a reader of pages; the fields are those of the layout file.
+
+    `chars_per_token` is for ASCII text, `basis` says where it comes from. `billing` is None for a
+    reader without vision; `billing_at` are the rules at other details than `detail`. `window` is the context
+    window in tokens, `max_output` the most that one answer may have; 0 where it is not known. `price` is None
+    where none is known, or several are and no model was named. `route` names the gateway whose limits and
+    prices these are.
+    """
+
+    name: str
+    title: str
+    provider: str
+    models: tuple[str, ...]
+    vision: bool
+    billing: BillingRule | None
+    chars_per_token: float
+    basis: str
+    as_of: date
+    detail: str = ""
+    window: int = 0
+    max_output: int = 0
+    price: Price | None = None
+    billing_at: Mapping[str, BillingRule] = field(default_factory=dict)
+    tokenizer: str = ""
+    limits: Mapping[str, int] = field(default_factory=dict)
+    bounds: tuple[int, str] | None = None
+    layouts: Mapping[str, PageShape] = field(default_factory=dict)
+    peers: tuple[Peer, ...] = ()
+    lines: tuple[ModelVariant, ...] = ()
+    example: str = ""
+    uncertain: str = ""
+    conflict: str = ""
+    evidence: tuple[str, ...] = ()
+    trials: tuple[Trial, ...] = ()
+    sources: tuple[str, ...] = ()
+    route: str = "direct"
+
+    @property
+    def measured(self) -> bool:
+        """Whether anybody has published how well it reads small glyphs."""
+        return bool(self.trials) or any(not item.startswith("not measured") for item in self.evidence)
+
+    def rule_at(self, detail: str | None) -> BillingRule:
+        """The billing rule of images sent at `detail`; the reader's own where none is known for it."""
+        assert self.billing is not None
+        return self.billing_at.get(detail or self.detail, self.billing)
+
+    def for_variant(self, key: str) -> ModelProfile:
+        """The reader as the model with this key is: with its line's window, prices, limits and rules."""
+        line = best_match(key, ((pattern, line) for line in self.lines for pattern in line.models))
+        if line is None:
+            return self
+        return replace(
+            self,
+            window=line.window or self.window,
+            max_output=line.max_output or self.max_output,
+            price=line.price or self.price,
+            limits={**self.limits, **line.limits},
+            billing_at={**self.billing_at, **line.billing_at},
+        )
+
+
+def best_match(key: str, patterns: Iterable[tuple[str, T]]) -> T | None:
+    """Whatever the longest pattern that fits `key` stands for; of equal ones the last."""
+    best: tuple[int, T] | None = None
+    for pattern, value in patterns:
+        fits = key.startswith(pattern[:-1]) if pattern.endswith("*") else key == pattern
+        if fits and (best is None or len(pattern) >= best[0]):
+            best = len(pattern), value
+    return None if best is None else best[1]
+
+
 def layout_files() -> list[Path]:
     """The layout files: the package's own, then those of the folders that SNAPSHOT_LAYOUTS names.
 
@@ -175,7 +315,7 @@ def _load(files: tuple[tuple[Path, int], ...]) -> tuple[ModelProfile, ...]:
         if "gateways" in table:
             continue
         check(table, _FILE, path.name)
-        for number, entry in enumerate(table["readers"], 1):
+        for number, entry in enumerate(table["profiles"], 1):
             where = f"{path.name}, reader {entry.get('name', number)}"
             whole = _extended(entry, tables, where)
             check(whole, _READER, where)

@@ -33,12 +33,13 @@ from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
+from snapshot.models.profile import ModelProfile, ModelVariant, best_match
+
 from snapshot.errors import LayoutError
 from snapshot.models.catalog import LIMITS, layout_files, line_from, read_toml, stamped
-from snapshot.models.profile import ModelProfile, ModelVariant, best_match
 from snapshot.models.schema import Key, check
 
-__all__ = ["Gateway", "gateway_named", "gateway_of", "gateways", "via_gateway"]
+__all__ = ["Gateway", "via_gateway", "gateway_named", "gateway_of", "gateways"]
 
 _FILE = {
     "as_of": Key("date", required=True),

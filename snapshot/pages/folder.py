@@ -4,7 +4,7 @@ Files are named by their content, and the manifest is replaced last, in one step
 one whole run: until the new manifest stands, the old one and its pages do, whatever happens in between. Pages
 that did not change are not written again.
 
-The manifest's form is `snapshot/pages/manifest.schema.json`.
+The manifest's form is `snapshot/manifest.schema.json`.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ __all__ = [
     "open_folder",
     "open_pages",
     "read_source",
+    "store",
     "write",
 ]
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 import numpy as np
+from snapshot.raster.user_font import user_face
 
 from snapshot.messages import Transcript
 from snapshot.pages.layout import Layout, layout_for
@@ -24,7 +25,6 @@ from snapshot.raster.blit import Blitter
 from snapshot.raster.compress import compressor_for
 from snapshot.raster.face import Face, load_face
 from snapshot.raster.png import encode_png
-from snapshot.raster.user_font import user_face
 from snapshot.source.source import Source, source_of
 from snapshot.typeset.grid import Grid, set_pages
 from snapshot.typeset.lines import set_lines

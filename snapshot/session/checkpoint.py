@@ -48,7 +48,7 @@ class Checkpoint:
     archive: Archive | None = None
 
     def to_json(self, *, put: Callable[[bytes], str]) -> dict[str, Any]:
-        """The checkpoint without its archive as a JSON object; `put` as for `serialization.to_json`."""
+        """The checkpoint without its archive as a JSON object; `put` as for `snapshot.serialization.to_json`."""
         return {
             "kind": self.kind,
             "first_kept": self.first_kept,

@@ -2,8 +2,7 @@
 
 A mark is an ordinary, rare Unicode character. Where the source itself contains one of them, page text
 prints its code point instead (`⟦21B5⟧` for a ↵ of the source), so whatever looks like a mark is one.
-`SCOPE`, `FIELD` and `ELIDED` also stand in source text, at offsets that `snapshot.source.source` keeps beside
-it.
+`SCOPE`, `FIELD` and `ELIDED` also stand in source text, at offsets that `snapshot.source.source` keeps beside it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Summarizers for the usual clients; no SDK is imported before one is made.
 
 from anthropic import Anthropic
-from snapshot.summarizers import anthropic_summarizer
+from snapshot.adapters import anthropic_summarizer
 
 summarize = anthropic_summarizer(Anthropic(), "claude-haiku-4-5")
 """

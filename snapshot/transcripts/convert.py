@@ -62,7 +62,7 @@ def dump(
 
     if format not in FORMATS:
         raise SnapshotError(unknown_format(format))
-    name = f"snapshot.transcripts.formats.{format.replace('-', '_')}_writer"
+    name = f"snapshot.transcripts.writing.{format.replace('-', '_')}"
     if importlib.util.find_spec(name) is None:
         raise SnapshotError(f"the format {format!r} can be read and not written; choose another one")
     losses: list[Loss] = []

@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 
 from snapshot.errors import TranscriptError
 from snapshot.messages import Message, Part, Text, ToolCall, ToolResult, Transcript
-from snapshot.transcripts.loading import from_messages, load
+from snapshot.transcripts import from_messages, load
 from snapshot.transcripts.writing.json_text import encoded, strict, value_of
 from snapshot.transcripts.writing.simpler import in_words, simpler, simpler_results
 from snapshot.transcripts.writing.units import Tell, Unit, as_user, beside_parts

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from snapshot.source import marks
 
-__all__ = ["classes_of", "to_visual", "visual_index"]
+__all__ = ["visual_index", "classes_of", "to_visual"]
 
 _N = TypeVar("_N", bound=np.integer)
 

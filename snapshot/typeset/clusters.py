@@ -66,11 +66,11 @@ def continuations(
     starts, ends = foreign[first], foreign[np.append(first[1:], foreign.size) - 1] + 1
     joining = np.isin(codes[foreign], joiners)
     stretches = np.unique(np.searchsorted(first, np.flatnonzero(joining), side="right") - 1)
-    is_continuation = np.zeros(codes.size, np.bool_)
+    clings = np.zeros(codes.size, np.bool_)
     for stretch in stretches.tolist():
         begin = max(0, int(starts[stretch]) - 1)
         offset = begin
         for cluster in iter_graphemes(text[begin : int(ends[stretch]) + 1]):
-            is_continuation[offset + 1 : offset + len(cluster)] = True
+            clings[offset + 1 : offset + len(cluster)] = True
             offset += len(cluster)
-    return is_continuation if is_continuation.any() else None
+    return clings if clings.any() else None

@@ -1,30 +1,13 @@
-"""What typesetting has to know of a font: which code points it covers, and with which glyphs."""
+"""What setting has to know of a font."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from snapshot.typeset.shaped import ShapedCluster
-
-__all__ = ["Coverage", "Glyphs"]
-
-
-class Coverage(Protocol):
-    """What page text has to know of a font, which draws all of printable ASCII."""
-
-    @property
-    def cells(self) -> NDArray[np.uint8]:
-        """Cells that each code point and each unit takes: 0 where the font has no glyph."""
-        ...
-
-    @property
-    def units(self) -> Mapping[ShapedCluster, int]:
-        """The units that the font draws, and their numbers."""
-        ...
+__all__ = ["Glyphs"]
 
 
 class Glyphs(Coverage, Protocol):

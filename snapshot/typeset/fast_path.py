@@ -66,7 +66,7 @@ class PlainSetter:
         from snapshot.typeset.kernels import set_plain
 
         low, high = np.searchsorted(self._marks_at, (begin, end))
-        mark_offsets = np.append(self._marks_at[low:high] - begin, end)
+        genuine = np.append(self._marks_at[low:high] - begin, end)
         most = _MOST * (end - begin) + self._columns
         if self._cells.size < most:
             self._cells = np.empty(most, np.int32)
@@ -76,7 +76,7 @@ class PlainSetter:
             codes,
             self._kinds,
             self._glyphs.glyphs,
-            mark_offsets,
+            genuine,
             self._signs,
             column,
             self._columns,

@@ -96,12 +96,12 @@ class _Stretch:
     cells: NDArray[np.int32]
     folded: Folded
     page_text: PageText
-    offset_maps: tuple[OffsetMap, ...]
+    splices: tuple[OffsetMap, ...]
 
     def origin(self, cell: int) -> int:
         """Offset in the source text of the character that a cell shows, or that its filling is put before."""
-        for offset_map in reversed(self.offset_maps):
-            cell = offset_map.origin(cell)
+        for splice in reversed(self.splices):
+            cell = splice.origin(cell)
         return self.begin + self.folded.source_offset(self.page_text.origin(cell))
 
 
@@ -118,25 +118,25 @@ def _stretches_set(source: Source, glyphs: Glyphs, columns: int, compiled: bool)
             continue
         folded = fold(source.text[begin:end])
         low, high = np.searchsorted(marks, (begin, end))
-        mark_offsets = folded.folded_offsets(marks[low:high] - begin)
-        page_text = encode(folded.text, glyphs, mark_offsets=mark_offsets, widest=columns)
+        genuine = folded.folded_offsets(marks[low:high] - begin)
+        page_text = encode(folded.text, glyphs, genuine=genuine, widest=columns)
         cells = glyphs.glyphs[page_text.codes]
         joined = page_text.joined
-        offset_maps = []
+        splices = []
         beyond = np.flatnonzero(page_text.codes > _LAST_ASCII)
         wide = beyond[glyphs.cells[page_text.codes[beyond]] > 1]
         if wide.size:
             cells, parts, rest = with_parts(cells, wide, glyphs.cells[page_text.codes[wide]])
             joined = np.concatenate((parts.forward(joined), rest))
-            offset_maps.append(parts)
+            splices.append(parts)
         if joined.size:
             units, sizes = _units(joined, cells.size)
             where, pads = pads_before(units, sizes, column, columns)
             if where.size:
                 cells = insert_runs(cells, where, pads, glyphs.pad)
-                offset_maps.append(OffsetMap(where, 0, pads))
+                splices.append(OffsetMap(where, 0, pads))
         column = (column + cells.size) % columns
-        yield _Stretch(begin, cells, folded, page_text, tuple(offset_maps))
+        yield _Stretch(begin, cells, folded, page_text, tuple(splices))
 
 
 def with_parts(
@@ -150,13 +150,13 @@ def with_parts(
         sizes: cells of each of them.
     """
     more = sizes.astype(np.int64) - 1
-    offset_map = OffsetMap(wide + 1, 0, more)
+    splice = OffsetMap(wide + 1, 0, more)
     cells = insert_runs(cells, wide + 1, more)
-    first = offset_map.forward(wide)
+    first = splice.forward(wide)
     rest = concat_ranges(first + 1, more)
     first = np.repeat(first, more)
     cells[rest] = cells[first] + (rest - first)
-    return cells, offset_map, rest
+    return cells, splice, rest
 
 
 def _units(joined: Offsets, size: int) -> tuple[Offsets, Offsets]:

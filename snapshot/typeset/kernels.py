@@ -9,15 +9,14 @@ __all__ = ["set_plain"]
 
 
 @njit(nogil=True, cache=True)
-def set_plain(codes, kinds, glyphs, mark_offsets, signs, column, columns, cells, starts):  # pragma: no cover
+def set_plain(codes, kinds, glyphs, genuine, signs, column, columns, cells, starts):  # pragma: no cover
     """Set a stretch of plain text into rows, as `encode` and `pads_before` do together; its cells, or -1.
 
     `codes` is uint32, the code points of the source text; -1 where one of them is of kind 0, and nothing is
     done then that counts. `kinds` is uint8 and `glyphs` int32 by code point, `kinds` as in
-    `snapshot.typeset.fast_path`. `mark_offsets` is int64, the offsets of marks that are no content,
-    ascending, with one behind the last that is never reached. `signs` is int32, the glyphs of what is printed
-    in place of characters, in the order of `snapshot.typeset.fast_path`. The first cell stands in `column` of
-    `columns`.
+    `snapshot.typeset.fast_path`. `genuine` is int64, the offsets of marks that are no content, ascending, with
+    one behind the last that is never reached. `signs` is int32, the glyphs of what is printed in place of
+    characters, in the order of `snapshot.typeset.fast_path`. The first cell stands in `column` of `columns`.
 
     Writes glyph numbers into `cells` (int32, fifteen times the codes and a row at least), and into `starts`
     (int64, by row that begins here) the offset of the character at the row's first cell.
@@ -48,7 +47,7 @@ def set_plain(codes, kinds, glyphs, mark_offsets, signs, column, columns, cells,
                 kind = 1
         elif kind == 3:
             width = 2
-        elif kind == 5 and np.int64(here) == mark_offsets[mark]:
+        elif kind == 5 and np.int64(here) == genuine[mark]:
             kind = 1
             mark += 1
         elif kind > 3:

@@ -68,10 +68,10 @@ class _Setter:
         genuine: folded offsets of the source's own marks.
     """
 
-    def __init__(self, glyphs: Glyphs, width: int, mark_offsets: frozenset[int]) -> None:
+    def __init__(self, glyphs: Glyphs, width: int, genuine: frozenset[int]) -> None:
         self._glyphs = glyphs
         self._width = width
-        self._genuine = mark_offsets
+        self._genuine = genuine
         self._printed: dict[str | ShapedCluster, tuple[_Printed, ...]] = {}
 
     def line(self, text: str, first: int, *, ends: bool) -> Iterator[tuple[NDArray[np.int32], int]]:
@@ -176,8 +176,8 @@ def set_lines(
     if not source.text:
         return
     folded = fold(source.text)
-    mark_offsets = folded.folded_offsets(np.array(source.marks, np.int64)).tolist() if source.marks else ()
-    setter = _Setter(glyphs, column_width(columns, count), frozenset(mark_offsets))
+    genuine = folded.folded_offsets(np.array(source.marks, np.int64)).tolist() if source.marks else ()
+    setter = _Setter(glyphs, column_width(columns, count), frozenset(genuine))
     slots: list[NDArray[np.int32]] = []
     start = 0
     for slot, origin in _slots(folded.text, setter):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["OffsetMap", "Offsets", "concat_ranges", "insert_runs"]
+__all__ = ["Offsets", "OffsetMap", "concat_ranges", "insert_runs"]
 
 Offsets = NDArray[np.int64]
 

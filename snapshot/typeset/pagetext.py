@@ -11,26 +11,29 @@ Everything is whole-text work on arrays of code points; no Python loop runs over
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.source import marks
-from snapshot.source.codepoints import code_points, from_code_points
 from snapshot.typeset.clusters import continuations
-from snapshot.typeset.coverage import Coverage
 from snapshot.typeset.emoji import emoji_of
 from snapshot.typeset.offset_map import OffsetMap, Offsets, concat_ranges, insert_runs
 from snapshot.typeset.shaped import ShapedCluster, expand
 from snapshot.typeset.substitution import Substituted, substitute
 
 __all__ = [
+    "Coverage",
     "PageText",
+    "census",
+    "code_points",
     "decode",
     "encode",
+    "from_code_points",
     "uncovered_codes",
 ]
 
@@ -48,8 +51,23 @@ _IS_MARK[[ord(mark) for mark in marks.PAGE_MARKS]] = True
 _ASCII = 0x80
 _WIDEST_NAME = 80  # cells, for counting: a row is seldom shorter
 _WIDEST_CHARACTER = 8  # cells: six hexadecimal digits in brackets
+_COUNTED_AT_ONCE = 1 << 18  # characters; their code points take four bytes each
 # Code points that one pair of brackets may list, so that a unit stays shorter than a row.
 _LISTED = 8
+
+
+class Coverage(Protocol):
+    """What page text has to know of a font, which draws all of printable ASCII."""
+
+    @property
+    def cells(self) -> NDArray[np.uint8]:
+        """Cells that each code point and each unit takes: 0 where the font has no glyph."""
+        ...
+
+    @property
+    def units(self) -> Mapping[ShapedCluster, int]:
+        """The units that the font draws, and their numbers."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +84,7 @@ class PageText:
 
     codes: NDArray[np.uint32]
     joined: NDArray[np.int64]
-    offset_maps: tuple[OffsetMap, ...] = ()
+    splices: tuple[OffsetMap, ...] = ()
     units: Mapping[ShapedCluster, int] = field(default_factory=dict, repr=False)
 
     @property
@@ -76,13 +94,35 @@ class PageText:
 
     def origin(self, offset: int) -> int:
         """Offset in the folded text of the character that the code at `offset` prints."""
-        for offset_map in reversed(self.offset_maps):
-            offset = offset_map.origin(offset)
+        for splice in reversed(self.splices):
+            offset = splice.origin(offset)
         return offset
 
 
+def code_points(text: str) -> NDArray[np.uint32]:
+    """The code points of `text`, lone surrogates included."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+
+
+def census(text: str) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """The different code points of `text` outside ASCII, ascending, and how often each occurs."""
+    found: Counter[int] = Counter()
+    if not text.isascii():
+        for start in range(0, len(text), _COUNTED_AT_ONCE):
+            codes = code_points(text[start : start + _COUNTED_AT_ONCE])
+            different, counts = np.unique(codes[codes >= _ASCII], return_counts=True)
+            found.update(dict(zip(different.tolist(), counts.tolist(), strict=True)))
+    ordered = sorted(found.items())
+    return np.array([code for code, _ in ordered], np.uint32), np.array([n for _, n in ordered], np.int64)
+
+
+def from_code_points(codes: NDArray[np.uint32]) -> str:
+    """The string of `codes`, lone surrogates included."""
+    return codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+
+
 def encode(
-    text: str, coverage: Coverage, *, mark_offsets: NDArray[np.int64] | None = None, widest: int = 80
+    text: str, coverage: Coverage, *, genuine: NDArray[np.int64] | None = None, widest: int = 80
 ) -> PageText:
     """Page text of the folded text `text`, which begins at the start of a line or in the middle of a word.
 
@@ -94,39 +134,19 @@ def encode(
     """
     source = code_points(text)
     controls, special = _unprintable(source)
-    is_continuation = continuations(text, source, special) if special.size else None
-    substituted = (
-        substitute(text, source, special, is_continuation, coverage=coverage, widest=widest)
-        if special.size
-        else None
+    clings = continuations(text, source, special) if special.size else None
+    united = (
+        substitute(text, source, special, clings, coverage=coverage, widest=widest) if special.size else None
     )
-    if substituted is None:
-        return _marked(
-            source,
-            controls,
-            special,
-            is_continuation,
-            coverage=coverage,
-            mark_offsets=mark_offsets,
-            widest=widest,
-        )
-    mark_offsets = (
-        substituted.emoji
-        if mark_offsets is None
-        else np.append(substituted.offset_map.forward(mark_offsets), substituted.emoji)
-    )
-    codes = substituted.codes
+    if united is None:
+        return _marked(source, controls, special, clings, coverage=coverage, genuine=genuine, widest=widest)
+    genuine = united.emoji if genuine is None else np.append(united.splice.forward(genuine), united.emoji)
+    codes = united.codes
     controls, special = _unprintable(codes)
     marked = _marked(
-        codes,
-        controls,
-        special,
-        substituted.is_continuation,
-        coverage=coverage,
-        mark_offsets=mark_offsets,
-        widest=widest,
+        codes, controls, special, united.clings, coverage=coverage, genuine=genuine, widest=widest
     )
-    return _named(marked, substituted, coverage)
+    return _named(marked, united, coverage)
 
 
 def uncovered_codes(text: str, coverage: Coverage) -> NDArray[np.uint32]:
@@ -134,11 +154,9 @@ def uncovered_codes(text: str, coverage: Coverage) -> NDArray[np.uint32]:
     source = code_points(text)
     _, special = _unprintable(source)
     if special.size:
-        is_continuation = continuations(text, source, special)
-        substituted = substitute(
-            text, source, special, is_continuation, coverage=coverage, widest=_WIDEST_NAME
-        )
-        source = source if substituted is None else substituted.codes
+        clings = continuations(text, source, special)
+        united = substitute(text, source, special, clings, coverage=coverage, widest=_WIDEST_NAME)
+        source = source if united is None else united.codes
     return source[coverage.cells[source] == 0]
 
 
@@ -154,68 +172,68 @@ def _marked(
     source: NDArray[np.uint32],
     controls: Offsets,
     special: Offsets,
-    is_continuation: NDArray[np.bool_] | None,
+    clings: NDArray[np.bool_] | None,
     *,
     coverage: Coverage,
-    mark_offsets: Offsets | None,
+    genuine: Offsets | None,
     widest: int,
 ) -> PageText:
     """Page text of a text, emoji but for their opening bracket not yet in it."""
-    if is_continuation is not None:
-        _loosen(is_continuation, source, widest)
+    if clings is not None:
+        _loosen(clings, source, widest)
     codes = source.copy()
     codes[controls] = _CONTROL_MARKS[source[controls]]
     unmarked = controls[codes[controls] == 0] if controls.size else controls
-    escaped = np.concatenate((unmarked, _uncovered(source, special, coverage, mark_offsets)))
+    escaped = np.concatenate((unmarked, _uncovered(source, special, coverage, genuine)))
     escaped.sort()
-    joined = np.flatnonzero(is_continuation) if is_continuation is not None else _NONE
-    offset_maps: list[OffsetMap] = []
+    joined = np.flatnonzero(clings) if clings is not None else _NONE
+    splices: list[OffsetMap] = []
 
     runs = _blank_runs(source)
     if runs.starts.size:
-        codes, offset_map, digits = _numbered(codes, runs)
-        offset_maps.append(offset_map)
-        joined = np.concatenate((offset_map.forward(joined), digits))
+        codes, splice, digits = _numbered(codes, runs)
+        splices.append(splice)
+        joined = np.concatenate((splice.forward(joined), digits))
     if escaped.size:
         values = source[escaped]
-        opens, closes = _bracket_groups(escaped, is_continuation)
-        at = offset_maps[0].forward(escaped) if offset_maps else escaped
-        codes, offset_map, rest = _bracketed(codes, at, values, opens, closes)
-        offset_maps.append(offset_map)
-        joined = np.concatenate((offset_map.forward(joined), rest))
+        opens, closes = _bracket_groups(escaped, clings)
+        at = splices[0].forward(escaped) if splices else escaped
+        codes, splice, rest = _bracketed(codes, at, values, opens, closes)
+        splices.append(splice)
+        joined = np.concatenate((splice.forward(joined), rest))
     joined.sort()
-    return PageText(codes, joined, tuple(offset_maps))
+    return PageText(codes, joined, tuple(splices))
 
 
 def _uncovered(
-    source: NDArray[np.uint32], special: Offsets, coverage: Coverage, mark_offsets: Offsets | None
+    source: NDArray[np.uint32], special: Offsets, coverage: Coverage, genuine: Offsets | None
 ) -> Offsets:
     """Those of the offsets `special` that hold a character without a glyph, or a mark that is none."""
     if not special.size:
         return special
     found = source[special]
     lacking = (coverage.cells[found] == 0) | _IS_MARK[np.minimum(found, _IS_MARK.size - 1)]
-    if mark_offsets is not None and mark_offsets.size:
-        lacking[np.searchsorted(special, mark_offsets)] = False
+    if genuine is not None and genuine.size:
+        lacking[np.searchsorted(special, genuine)] = False
     return special[lacking]
 
 
-def _named(marked: PageText, substituted: Substituted, coverage: Coverage) -> PageText:
+def _named(marked: PageText, united: Substituted, coverage: Coverage) -> PageText:
     """Page text with the names of its emoji behind their opening brackets."""
-    codes, joined, offset_maps = marked.codes, marked.joined, (substituted.offset_map, *marked.offset_maps)
-    if substituted.emoji.size:
-        at = substituted.emoji
-        for offset_map in marked.offset_maps:
-            at = offset_map.forward(at)
-        names = [code_points(name + marks.CLOSE) for name in substituted.names]
+    codes, joined, splices = marked.codes, marked.joined, (united.splice, *marked.splices)
+    if united.emoji.size:
+        at = united.emoji
+        for splice in marked.splices:
+            at = splice.forward(at)
+        names = [code_points(name + marks.CLOSE) for name in united.names]
         sizes = np.array([name.size for name in names], np.int64)
-        offset_map = OffsetMap(at, 1, sizes + 1)
+        splice = OffsetMap(at, 1, sizes + 1)
         codes = insert_runs(codes, at + 1, sizes)
-        rest = concat_ranges(offset_map.forward(at) + 1, sizes)
+        rest = concat_ranges(splice.forward(at) + 1, sizes)
         codes[rest] = np.concatenate(names)
-        joined = np.sort(np.concatenate((offset_map.forward(joined), rest)))
-        offset_maps += (offset_map,)
-    return PageText(codes, joined, offset_maps, coverage.units)
+        joined = np.sort(np.concatenate((splice.forward(joined), rest)))
+        splices += (splice,)
+    return PageText(codes, joined, splices, coverage.units)
 
 
 class _Runs(NamedTuple):
@@ -249,8 +267,8 @@ def _numbered(codes: NDArray[np.uint32], runs: _Runs) -> tuple[NDArray[np.uint32
     # A number is never longer than its run: it stands in the run's first cells, and the rest goes.
     kept = np.ones(codes.size, np.bool_)
     kept[concat_ranges(starts + digits, lengths - digits)] = False
-    offset_map = OffsetMap(starts, lengths, digits)
-    return codes[kept], offset_map, concat_ranges(offset_map.forward(starts) + 1, digits - 1)
+    splice = OffsetMap(starts, lengths, digits)
+    return codes[kept], splice, concat_ranges(splice.forward(starts) + 1, digits - 1)
 
 
 def _bracketed(
@@ -264,28 +282,28 @@ def _bracketed(
     code of each of them are."""
     hexes = _hex_length(values)
     lengths = 1 + hexes + closes
-    offset_map = OffsetMap(at, 1, lengths)
+    splice = OffsetMap(at, 1, lengths)
     out = insert_runs(codes, at, lengths - 1)
-    begin = offset_map.forward(at)
+    begin = splice.forward(at)
     out[begin] = np.where(opens, ord(marks.OPEN), ord("."))
     for place in range(int(hexes.max())):
         has = hexes > place
         shift = (4 * (hexes[has] - 1 - place)).astype(np.uint32)
         out[begin[has] + 1 + place] = _HEX[values[has] >> shift & 15]
     out[(begin + 1 + hexes)[closes]] = ord(marks.CLOSE)
-    return out, offset_map, concat_ranges(begin + 1, lengths - 1)
+    return out, splice, concat_ranges(begin + 1, lengths - 1)
 
 
 def _bracket_groups(
-    escaped: NDArray[np.int64], is_continuation: NDArray[np.bool_] | None
+    escaped: NDArray[np.int64], clings: NDArray[np.bool_] | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which of the escaped characters open a pair of brackets, and which close one.
 
     A pair lists neighbours of one grapheme cluster, `_LISTED` at the most.
     """
     opens = np.ones(escaped.size, np.bool_)
-    if is_continuation is not None and escaped.size > 1:
-        opens[1:] = (np.diff(escaped) > 1) | ~is_continuation[escaped[1:]]
+    if clings is not None and escaped.size > 1:
+        opens[1:] = (np.diff(escaped) > 1) | ~clings[escaped[1:]]
         index = np.arange(escaped.size)
         since = index - np.maximum.accumulate(np.where(opens, index, 0))
         opens |= since % _LISTED == 0
@@ -294,16 +312,16 @@ def _bracket_groups(
     return opens, closes
 
 
-def _loosen(is_continuation: NDArray[np.bool_], codes: NDArray[np.uint32], widest: int) -> None:
+def _loosen(clings: NDArray[np.bool_], codes: NDArray[np.uint32], widest: int) -> None:
     """Let go of the clusters that may not fit into `widest` cells even on a row of their own."""
-    heads = np.flatnonzero(~is_continuation)
+    heads = np.flatnonzero(~clings)
     sizes = np.diff(np.append(heads, codes.size))
     if sizes.max() * _WIDEST_CHARACTER <= widest:
         return
     bounds = np.add.reduceat(np.where(codes < _ASCII, 1, _WIDEST_CHARACTER), heads)
     torn = (sizes > 1) & (bounds > widest)
     for head, size in zip(heads[torn], sizes[torn], strict=True):
-        is_continuation[head : head + size] = False
+        clings[head : head + size] = False
 
 
 def _decimal_length(values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -330,7 +348,7 @@ def decode(page_text: str) -> tuple[str, tuple[int, ...]]:
         PageError: the name of an emoji that has none.
     """
     pieces: list[str] = []
-    mark_offsets: list[int] = []
+    genuine: list[int] = []
     end = length = 0
     for match in _TOKEN.finditer(page_text):
         token = match[0]
@@ -344,11 +362,11 @@ def decode(page_text: str) -> tuple[str, tuple[int, ...]]:
             new = "\t"
         elif match["mark"]:
             new = token
-            mark_offsets.append(length + match.start() - end)
+            genuine.append(length + match.start() - end)
         else:
             new = " " * int(token.translate(_VALUES))
         pieces += (page_text[end : match.start()], new)
         length += match.start() - end + len(new)
         end = match.end()
     pieces.append(page_text[end:])
-    return "".join(pieces), tuple(mark_offsets)
+    return "".join(pieces), tuple(genuine)

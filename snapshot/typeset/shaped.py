@@ -23,10 +23,10 @@ __all__ = [
     "ShapedCluster",
     "clusters_of",
     "divided",
-    "expand",
     "has_shape",
     "may_be_unit",
     "numbered",
+    "expand",
     "units_in",
 ]
 
@@ -67,9 +67,7 @@ def may_be_unit(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
     return codes - np.uint32(_ARABIC.start) < len(_ARABIC)
 
 
-def clusters_of(
-    codes: NDArray[np.uint32], special: Offsets, is_continuation: NDArray[np.bool_] | None
-) -> Clusters:
+def clusters_of(codes: NDArray[np.uint32], special: Offsets, clings: NDArray[np.bool_] | None) -> Clusters:
     """The clusters of a text that may be units: of several characters, or Arabic letters in their form.
 
     Args:
@@ -78,16 +76,16 @@ def clusters_of(
         clings: which characters continue a cluster, if any does.
     """
     arabic = special[may_be_unit(codes[special])]
-    if is_continuation is None and not arabic.size:
+    if clings is None and not arabic.size:
         return _NO_CLUSTERS
-    if is_continuation is None:
+    if clings is None:
         starts, lengths = arabic, np.ones(arabic.size, np.int64)
     else:
-        continued = np.flatnonzero(is_continuation)
+        continued = np.flatnonzero(clings)
         first = np.flatnonzero(np.diff(continued, prepend=-2) != 1)
         heads = continued[first] - 1
         sizes = np.diff(first, append=continued.size) + 1
-        arabic = arabic[~is_continuation[arabic]]
+        arabic = arabic[~clings[arabic]]
         starts = np.union1d(heads, arabic)
         lengths = np.ones(starts.size, np.int64)
         lengths[np.searchsorted(starts, heads)] = sizes
@@ -109,13 +107,13 @@ def divided(text: str) -> Iterator[str | ShapedCluster]:
     """The clusters of a text in their order: those that may be units, and single characters."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
     special = np.flatnonzero(codes > 127)
-    is_continuation = continuations(text, codes, special)
-    clusters = clusters_of(codes, special, is_continuation)
+    clings = continuations(text, codes, special)
+    clusters = clusters_of(codes, special, clings)
     end = 0
-    for cluster, start in zip(units_in(text, clusters), clusters.starts.tolist(), strict=True):
+    for unit, start in zip(units_in(text, clusters), clusters.starts.tolist(), strict=True):
         yield from text[end:start]
-        yield cluster
-        end = start + len(cluster.text)
+        yield unit
+        end = start + len(unit.text)
     yield from text[end:]
 
 
@@ -123,7 +121,7 @@ def numbered(text: str, clusters: Clusters, units: Mapping[ShapedCluster, int]) 
     """The number of each of the clusters of `text`, 0 for those that are not among `units`."""
     if not units:
         return np.zeros(clusters.starts.size, np.uint32)
-    return np.array([units.get(cluster, 0) for cluster in units_in(text, clusters)], np.uint32)
+    return np.array([units.get(unit, 0) for unit in units_in(text, clusters)], np.uint32)
 
 
 def expand(codes: NDArray[np.uint32], units: Mapping[int, ShapedCluster]) -> NDArray[np.uint32]:
@@ -134,7 +132,7 @@ def expand(codes: NDArray[np.uint32], units: Mapping[int, ShapedCluster]) -> NDA
     pieces: list[NDArray[np.uint32]] = []
     end = 0
     for place in at.tolist():
-        cluster = units[int(codes[place])]
-        pieces += (codes[end:place], np.array([ord(char) for char in cluster.text], np.uint32))
+        unit = units[int(codes[place])]
+        pieces += (codes[end:place], np.array([ord(char) for char in unit.text], np.uint32))
         end = place + 1
     return np.concatenate((*pieces, codes[end:]))

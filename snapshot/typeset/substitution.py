@@ -30,8 +30,8 @@ class Substituted(NamedTuple):
     """
 
     codes: NDArray[np.uint32]
-    is_continuation: NDArray[np.bool_]
-    offset_map: OffsetMap
+    clings: NDArray[np.bool_]
+    splice: OffsetMap
     emoji: Offsets
     names: tuple[str, ...]
 
@@ -40,7 +40,7 @@ def substitute(
     text: str,
     source: NDArray[np.uint32],
     special: Offsets,
-    is_continuation: NDArray[np.bool_] | None,
+    clings: NDArray[np.bool_] | None,
     *,
     coverage: Coverage,
     widest: int,
@@ -56,12 +56,12 @@ def substitute(
         widest: cells that the name of an emoji may take with its brackets.
     """
     lone = special[coverage.cells[source[special]] == 0]
-    if is_continuation is None and not lone.size and not coverage.units:
+    if clings is None and not lone.size and not coverage.units:
         return None
-    clusters = clusters_of(source, special, is_continuation)
-    if is_continuation is None:
-        is_continuation = np.zeros(source.size, np.bool_)
-    lone = lone[~(is_continuation | np.append(is_continuation[1:], False))[lone]]
+    clusters = clusters_of(source, special, clings)
+    if clings is None:
+        clings = np.zeros(source.size, np.bool_)
+    lone = lone[~(clings | np.append(clings[1:], False))[lone]]
     lone = lone[starts_emoji(source[lone])]
     names = {
         start: name
@@ -85,12 +85,8 @@ def substitute(
     codes[starts] = np.append(numbers[is_one], np.full(lone.size, ord(marks.OPEN), np.uint32))[order]
     kept = np.ones(source.size, np.bool_)
     kept[concat_ranges(starts + 1, lengths - 1)] = False
-    offset_map = OffsetMap(starts, lengths, 1)
+    splice = OffsetMap(starts, lengths, 1)
     emoji = np.array(sorted(names), np.int64)
     return Substituted(
-        codes[kept],
-        is_continuation[kept],
-        offset_map,
-        offset_map.forward(emoji),
-        tuple(names[at] for at in emoji.tolist()),
+        codes[kept], clings[kept], splice, splice.forward(emoji), tuple(names[at] for at in emoji.tolist())
     )

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from snapshot.compaction.boundaries import is_turn
 from snapshot.messages import File, Image, Message, Opaque, Text, ToolCall, ToolResult
 from snapshot.models.tokens import text_tokens
 from snapshot.source.marks import ELIDED
@@ -46,7 +47,7 @@ def numbered(messages: Sequence[Message], first_turn: int = 1) -> Iterator[tuple
     """Each message with the number of its turn; the first user message here begins turn `first_turn`."""
     turn = first_turn - 1
     for message in messages:
-        turn += message.starts_turn
+        turn += is_turn(message)
         yield turn, message
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from snapshot.messages import Image, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, Transcript
 from snapshot.transcripts.io.json_values import compact
+from snapshot.transcripts.round_trip import instant
 from snapshot.transcripts.writing.ids import keyed, made_up, named_once
 from snapshot.transcripts.writing.json_text import value_of
-from snapshot.transcripts.round_trip import instant
 from snapshot.transcripts.writing.units import Tell, Unit, answered, in_order, joined, settled
 
 OWN: frozenset[str] = frozenset()

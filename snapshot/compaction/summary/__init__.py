@@ -1,1 +1,0 @@
-"""Summaries in place of pages: by a model that the caller brings, or an offline digest."""

@@ -1,1 +1,0 @@
-"""What a character costs each model, as text and as pages."""

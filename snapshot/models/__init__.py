@@ -1,1 +1,0 @@
-"""Models as readers of pages: profiles, gateways, prices, billing rules, token counts."""

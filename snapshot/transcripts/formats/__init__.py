@@ -1,1 +1,0 @@
-"""The formats: `NAME.py` detects and reads one, `NAME_writer.py` beside it writes it."""

@@ -1,1 +1,0 @@
-"""Input as it comes: opened, unpacked, decoded, cut into rows, salvaged."""
