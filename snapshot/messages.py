@@ -15,6 +15,7 @@ __all__ = [
     "Image",
     "Message",
     "Opaque",
+    "Origin",
     "Part",
     "Reasoning",
     "Role",
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
+Origin: TypeAlias = Literal["", "user", "harness"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,9 @@ class Message:
     `id` and `time` (ISO 8601) are the source's, "" where it has none. `usage` belongs to assistant
     messages: the request that the message answered. `raw` is the message as the API of the transcript's
     format has it, in one or several JSON objects, so that it can be sent back key for key; empty where the
-    source is no API's own form, or where the message was changed since.
+    source is no API's own form, or where the message was changed since. `origin` says who made it, where the
+    source shows it: "harness" for what a program said in the user's name (notices, reminders, hooks, output
+    of commands), "user" for a command that a person gave to the harness; "" is the role's own word.
     """
 
     role: Role
@@ -129,11 +133,12 @@ class Message:
     time: str = ""
     usage: Usage | None = None
     raw: tuple[dict[str, Any], ...] = field(default=(), repr=False, compare=False)
+    origin: Origin = field(default="", compare=False)
 
     @property
     def starts_turn(self) -> bool:
-        """Whether a real user speaks here."""
-        return self.role == "user"
+        """Whether a person speaks here, and not a harness in the user's name."""
+        return self.role == "user" and self.origin != "harness"
 
 
 @dataclass(frozen=True, slots=True)

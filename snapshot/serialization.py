@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from snapshot.messages import (
     File,
     Image,
     Message,
     Opaque,
+    Origin,
     Part,
     Reasoning,
     Text,
@@ -41,6 +42,8 @@ def to_json(message: Message, *, put: Callable[[bytes], str] = _inline) -> dict[
     value |= {key: getattr(message, key) for key in ("id", "time") if getattr(message, key)}
     if message.usage is not None:
         value["usage"] = [message.usage.input, message.usage.output]
+    if message.origin:
+        value["origin"] = message.origin
     if message.raw:
         value["raw"] = list(message.raw)
     return value
@@ -52,7 +55,9 @@ def from_json(value: dict[str, Any], *, get: Callable[[str], bytes] = _inlined) 
     Raises:
         KeyError, TypeError, ValueError, AttributeError: it is none.
     """
-    usage = value.get("usage")
+    usage, origin = value.get("usage"), value.get("origin", "")
+    if origin not in get_args(Origin):
+        raise ValueError("a message of an unknown origin")
     return Message(
         value["role"],
         tuple(_part_from(part, get) for part in value["parts"]),
@@ -60,6 +65,7 @@ def from_json(value: dict[str, Any], *, get: Callable[[str], bytes] = _inlined) 
         value.get("time", ""),
         Usage(*usage) if usage else None,
         tuple(value.get("raw", ())),
+        origin,
     )
 
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from snapshot.transcripts import dump, load
+from snapshot.transcripts import READ_ONLY, dump, load
 from snapshot.transcripts.registry import FORMATS
 from tests.test_cli import EXAMPLE, run
 from tests.transcript_strategies import alike
@@ -34,7 +34,7 @@ def test_nothing_lost_nothing_said(tmp_path):
     assert alike(load(tmp_path / "s.jsonl")) == alike(load(EXAMPLE))
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", [name for name in FORMATS if name not in READ_ONLY])
 def test_formats_go_through_a_pipe(name):
     data = run("convert", EXAMPLE, "--to", name).stdout.encode()
     result = run("convert", "-", "--format", name, "--to", "anthropic", stdin=data)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from snapshot.errors import SnapshotError
 from snapshot.messages import Message, Reasoning, Text, ToolCall, ToolResult, Transcript
-from snapshot.transcripts import dump, load
+from snapshot.transcripts import READ_ONLY, dump, load
 from snapshot.transcripts.registry import FORMATS
 from snapshot.transcripts.round_trip import instant
 from snapshot.transcripts.writing.units import joined, settled
@@ -18,7 +18,8 @@ from tests.conftest import HERE
 from tests.transcript_samples import SESSION, log
 from tests.transcript_strategies import alike, conversations, transcripts
 
-STRUCTURED = [name for name in FORMATS if name != "text"]
+WRITTEN = [name for name in FORMATS if name not in READ_ONLY]
+STRUCTURED = [name for name in WRITTEN if name != "text"]
 # Formats that hold results only in the order of the calls; the first three know calls by nothing else.
 ORDERED = ("chatgpt-export", "sharegpt", "chatml", "ai-sdk")
 # Formats in which what the assistant says in a row is one.
@@ -40,7 +41,7 @@ def test_what_a_format_holds_comes_back_exactly(name, data):
     back, lost = again(transcript, name)
     assert lost == []
     assert alike(back) == alike(transcript)
-    assert back.diagnostics == ()
+    assert {o.kind for o in back.diagnostics} <= {"blank-text"}
     assert load(dump(transcript, name).data).format == name or name == "openai-chat"
 
 
@@ -140,7 +141,7 @@ def test_what_is_for_one_api_alone_is_told_where_another_is_written():
     assert [(loss.kind, loss.where) for loss in dump(gemini, "anthropic").losses] == [("keys", 2)]
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", WRITTEN)
 @pytest.mark.parametrize("depth", [150, 400, 900])
 def test_deep_values_are_written_or_refused(name, depth):
     deep: object = 1
@@ -166,10 +167,12 @@ def test_a_session_is_a_tree_of_one_branch():
     assert alike(load(dumped.data)) == alike(load(log(*SESSION)))
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", WRITTEN)
 def test_every_case_converts(name):
     """What broke other tools converts to every format, and a second time without a loss."""
     for path in [*sorted(HERE.glob("cases/*/input.*"))]:
+        if path.parent.name.startswith("031"):  # no conversation
+            continue
         transcript = load(path, salvage=True)
         back, lost = again(transcript, name)
         if not lost:
@@ -192,7 +195,7 @@ def test_the_real_ones_convert(real):
                 assert alike(back) == alike(transcript)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", WRITTEN)
 def test_a_conversation_of_nobody(name):
     dumped = dump(Transcript((), "hand-made"), name)
     if name in ("text", "chatml", "markdown"):

@@ -109,7 +109,11 @@ def test_detection_goes_by_content(data, name, tmp_path):
 def test_insisting_on_a_format(name):
     """A reader takes what it was told to take, or says what it misses."""
     data = packed(PLAIN)
-    missed = {"atif": "steps", "chatgpt-export": "mapping", "chatml": "im_start", "markdown": "headings"}
+    missed = {
+        "qwen-code": "parts", "opencode": "session", "openhands": "event", "copilot-cli": "events",
+        "gemini-cli": "messages", "aider": "aider chat",
+    }  # fmt: skip
+    missed |= {"atif": "steps", "chatgpt-export": "mapping", "chatml": "im_start", "markdown": "headings"}
     if name in missed:
         with pytest.raises(TranscriptError, match=missed[name]):
             load(data, format=name)
@@ -139,7 +143,11 @@ def test_encodings_read_alike(encoding):
 
 @pytest.mark.parametrize(
     ("data", "where"),
-    [(b"caf\xe9 ol\xe9", "byte 3"), (b"\xef\xbb\xbfcaf\xe9", "byte 6"), (b"\xff\xfea\0\0\xd8", "byte 4")],
+    [
+        (b"\xffcaf\xe9 \xc3\xa9", "byte 0"),
+        (b"\xef\xbb\xbfcaf\xe9", "byte 6"),
+        (b"\xff\xfea\0\0\xd8", "byte 4"),
+    ],
 )
 def test_bytes_that_are_no_text(data, where):
     transcript = load(data)
@@ -148,7 +156,7 @@ def test_bytes_that_are_no_text(data, where):
 
 
 def test_bad_bytes_in_a_log_spoil_one_character_only():
-    data = log(SESSION_ROW, SESSION_ROW | {"uuid": "v"}).replace(b"hi", b"h\xe9", 1)
+    data = log(SESSION_ROW, SESSION_ROW | {"uuid": "v"}).replace(b"hi", b"h\xe9\x81", 1)
     transcript = load(data)
     assert said(transcript) == ["h\ufffd", "hi"]
     assert notes(transcript, "invalid-utf8")[0].startswith(f"byte {data.index(0xE9)}:")

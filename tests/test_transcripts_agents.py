@@ -212,6 +212,12 @@ def test_pi_damaged_trees_end():
         load(log(HEADER))
 
 
+def test_pi_system_messages_are_the_systems():
+    transcript = load(log(HEADER, told("1", None, "system", "Rules."), told("2", "1", "user", "Hi.")))
+    assert [m.role for m in transcript.messages] == ["system", "user"]
+    assert not transcript.diagnostics
+
+
 def test_pi_bushes_take_linear_time():
     """A long trunk with as many leaves: all are listed, and each can be read."""
     size = 4000
@@ -254,7 +260,7 @@ def test_ui_messages():
         packed([{"id": "1", "role": "user", "parts": [{"type": "text", "text": "?"}, png, pdf]},
                 {"id": "2", "role": "assistant", "metadata": {"k": 1}, "parts": parts}])
     )  # fmt: skip
-    assert (transcript.format, transcript.diagnostics) == ("ai-sdk", ())
+    assert (transcript.format, kinds(transcript)) == ("ai-sdk", {"unfinished-turn": 1})
     assert [(m.role, m.parts) for m in transcript.messages] == [
         ("user", (Text("?"), Image("image/png", b"hi"), File("f", "application/pdf", source="https://x/f"))),
         (

@@ -160,8 +160,9 @@ def test_a_line_in_another_encoding_spoils_itself_only():
         + log(SESSION_ROW | {"uuid": "v"})
     )
     transcript = load(data)
-    assert said(transcript) == ["hi", "caf\ufffd", "hi"]
-    assert notes(transcript, "invalid-utf8")[0].startswith(f"byte {data.index(0xE9)}:")
+    assert said(transcript) == ["hi", "café", "hi"]
+    assert notes(transcript, "cp1252")[0].startswith("line 2:")
+    assert kinds(load("It’s “ok” – olé\nja".encode("cp1252"))) == {"cp1252": 1}
 
 
 # --- size

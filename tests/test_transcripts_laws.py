@@ -75,7 +75,7 @@ def test_every_word_once_and_in_order(name, turns):
             expected.append(("tool", tuple(ToolResult(ref, (Text(out),)) for ref, _, _, out in calls)))
     data = WRITERS[name](turns)
     for transcript in (load(data), load(data, format=name)):
-        assert transcript.diagnostics == ()
+        assert {o.kind for o in transcript.diagnostics} <= {"blank-text"}
         assert [
             (
                 m.role,
@@ -91,7 +91,7 @@ def test_importing_readers_is_light():
     """Neither NumPy nor a single reader comes before something is read."""
     code = (
         "import sys, snapshot.transcripts as t\n"
-        "late = {'numpy', 'numba', 'freetype', 'difflib', 'snapshot.transcripts.formats.atif'}\n"
+        "late = {'numpy', 'numba', 'freetype', 'difflib', 'snapshot.transcripts.atif'}\n"
         "assert not late & set(sys.modules)\n"
         "print(t.load(b'hi').format)"
     )

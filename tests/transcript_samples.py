@@ -158,10 +158,7 @@ DETECTED = {
     "trajectory": (packed({"schema_version": "ATIF-v1.3", "steps": []}), "atif"),
     "markdown": (b"# Title\n\n[a](b) {c}\n", "text"),
     "markdown with a link first": (b'[{a}](b) says "role": "user"\n', "text"),
-    "configuration": (b'{"name": "x", "steps": [1]}', "text"),
-    "JSON of an unknown kind": (packed([1, None, {"role": 3}]), "text"),
     "JSON with comments": (b'{"a": 1, // one\n "b": 2}', "text"),
-    "lines of an unknown kind": (log({"prompt": "a"}, {"prompt": "b"}), "text"),
     "Responses items": (
         packed([{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}]}]),
         "openai-responses",

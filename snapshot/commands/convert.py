@@ -49,9 +49,10 @@ def add(commands: Commands) -> None:
 
 
 def _listed() -> str:
+    from snapshot.transcripts.registry import READ_ONLY
     from snapshot.transcripts.registry import FORMATS
 
-    return ", ".join(FORMATS)
+    return ", ".join(name for name in FORMATS if name not in READ_ONLY)
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from snapshot.messages import File, Image, Message, Opaque, Part, Text, ToolCall, ToolResult
+from snapshot.source.visible import is_blank
 
 __all__ = [
     "ATTACHED",
@@ -49,8 +50,8 @@ _SEALED = ("redacted_thinking", "compaction")
 
 
 def blank(part: Part) -> bool:
-    """Whether a part is text without words."""
-    return isinstance(part, Text) and not part.text.strip()
+    """Whether a part is text of which nothing is seen: some services refuse it, none needs it."""
+    return isinstance(part, Text) and is_blank(part.text)
 
 
 def is_sealed(part: Opaque) -> bool:

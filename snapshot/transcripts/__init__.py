@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from snapshot.transcripts.convert import Dumped, Loss, dump
     from snapshot.transcripts.loading import conversations, detect, from_messages, load
     from snapshot.transcripts.reading.threads import Conversation, Detection
-    from snapshot.transcripts.registry import FORMATS
+    from snapshot.transcripts.registry import FORMATS, READ_ONLY
 
 __all__ = [
     "FORMATS",
+    "READ_ONLY",
     "Conversation",
     "Detection",
     "Dumped",
@@ -34,6 +35,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "FORMATS": "registry",
+        "READ_ONLY": "registry",
         "Conversation": "reading.threads",
         "Detection": "reading.threads",
         "Dumped": "convert",

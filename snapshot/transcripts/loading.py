@@ -11,9 +11,11 @@ from snapshot.errors import TranscriptError
 from snapshot.messages import Transcript
 from snapshot.transcripts.io.json_values import plain
 from snapshot.transcripts.io.jsonl import sample
-from snapshot.transcripts.io.source import Sample, Source
+from snapshot.transcripts.io.source import TEXT_HINT, Sample, Source
 from snapshot.transcripts.io.unpack import binary_kind
+from snapshot.transcripts.reading.harness import Rules, read_rules
 from snapshot.transcripts.reading.threads import Conversation, Detection, Thread, choose, one_thread
+from snapshot.transcripts.reading.unknown import unread
 from snapshot.transcripts.registry import FORMATS, unknown_format
 
 __all__ = ["conversations", "detect", "from_messages", "load"]
@@ -56,13 +58,14 @@ def load(
     conversation: str | None = None,
     as_sent: bool = False,
     salvage: bool = False,
+    harness: str | os.PathLike[str] | None = None,
 ) -> Transcript:
     """The transcript in a file, or in bytes. Both may be compressed, by gzip or Zstandard.
 
     Args:
         source: path of the file, or the content itself as bytes.
         format: one of `FORMATS`, to insist on it; None to go by the content. What fits no format is
-            a document and read as "text", valid JSON as well.
+            a document and read as "text", but for JSON: that of an unknown kind is refused.
         conversation: id of one of the `conversations`, or its start. None for the only one, or the main
             one where others belong to it: subagents, branches. An export of several leaves no such choice.
         as_sent: whether to give what the model is sent from the last compaction on, the summary in place
@@ -70,12 +73,15 @@ def load(
             is given, to the last word.
         salvage: whether a document that ends too early is read up to its last complete message, with an
             diagnostic that says where it ends. Logs of lines are always read so.
+        harness: a TOML file that says how words of a harness are told from a person's, in the form of
+            `snapshot/transcripts/reading/harness.toml`; it is asked before the built-in rules.
 
     Raises:
         TranscriptError: no such file, nothing in it, an unknown `format` or `conversation`, several
             conversations and no choice, or an input that is damaged in a way that leaves nothing to read.
     """
-    taken = _taken(source, format, as_sent=as_sent, salvage=salvage)
+    rules = () if harness is None else read_rules(harness)
+    taken = _taken(source, format, as_sent=as_sent, salvage=salvage, rules=rules)
     try:
         threads = _threads(_reader_of(taken, format), taken)
         return choose(taken, threads, conversation).read()
@@ -116,13 +122,18 @@ def detect(source: str | os.PathLike[str] | bytes) -> tuple[Detection, ...]:
 
 
 def _taken(
-    source: str | os.PathLike[str] | bytes, name: str | None, *, as_sent: bool = False, salvage: bool
+    source: str | os.PathLike[str] | bytes,
+    name: str | None,
+    *,
+    as_sent: bool = False,
+    salvage: bool,
+    rules: Sequence[tuple[frozenset[str], Rules]] = (),
 ) -> Source:
     if name is not None and name not in FORMATS:
         raise TranscriptError(
             unknown_format(name), path=None if isinstance(source, bytes) else os.fspath(source)
         )
-    taken = Source.open(source, as_sent=as_sent, salvage=salvage)
+    taken = Source.open(source, as_sent=as_sent, salvage=salvage, harness=rules)
     if taken.is_blank():
         what = taken.odd[0][2] if taken.odd else "it is empty: not a single character in it but blanks"
         raise taken.error(f"{what}; nothing to read")
@@ -151,8 +162,9 @@ def from_messages(
         raise TranscriptError(unknown_format(format))
     try:
         taken = Source.holding(_copied(value))
-        reader = _reader_of(taken, format or ("anthropic" if value == [] else None))
-        if reader.NAME == "text":
+        name = format or ("anthropic" if value == [] else _detected(taken)[0].format)
+        reader = _reader(name)
+        if name == "text":
             known = ", ".join(name for name in FORMATS if name != "text")
             raise TranscriptError(f"not a list of messages of a known format: {known}")
         return choose(taken, _threads(reader, taken), None).read()
@@ -187,6 +199,9 @@ def _detected(source: Source) -> tuple[Detection, ...]:
 def _reader_of(source: Source, name: str | None) -> _Reader:
     best = name or _detected(source)[0].format
     damage = source.damage or source.cut
-    if best == "text" and name is None and damage is not None:
-        raise damage
+    if best == "text" and name is None:
+        if damage is not None:
+            raise damage
+        if seen := unread(source):
+            raise source.error(f"{seen} that no reader knows; {TEXT_HINT}")
     return _reader(best)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["FORMATS", "unknown_format"]
+__all__ = ["FORMATS", "READ_ONLY", "unknown_format"]
 
 # Names of the formats, each with its module of the same name. Of two that are equally sure, the
 # first one reads.
@@ -11,6 +11,14 @@ FORMATS = (
     "claude-session",
     "codex",
     "pi",
+    "gemini-cli",
+    "qwen-code",
+    "copilot-cli",
+    "opencode",
+    "goose",
+    "openhands",
+    "amp",
+    "cline",
     "chatgpt-export",
     "claude-export",
     "langchain",
@@ -22,9 +30,23 @@ FORMATS = (
     "gemini",
     "atif",
     "chatml",
+    "aider",
     "markdown",
     "text",
 )
+
+READ_ONLY = (
+    "gemini-cli",
+    "qwen-code",
+    "copilot-cli",
+    "opencode",
+    "goose",
+    "openhands",
+    "amp",
+    "cline",
+    "aider",
+)
+"""Those that have no writer."""
 
 
 def unknown_format(name: str) -> str:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from snapshot.messages import Opaque, Role, Transcript
 from snapshot.transcripts.io.json_values import JsonObject, as_list, as_object, as_text
 from snapshot.transcripts.io.source import Source
 from snapshot.transcripts.reading.blocks import add_message
 from snapshot.transcripts.reading.build import Builder
+from snapshot.transcripts.reading.harness import NONE, Rules
+from snapshot.transcripts.reading.speakers import asked
 from snapshot.transcripts.reading.threads import Conversation, Thread, first_words, title_of
 
-__all__ = ["Row", "boundary", "is_message", "message_row", "since_compaction", "thread"]
+__all__ = ["Row", "boundary", "is_message", "message_row", "since_compaction", "thread", "transcript_of"]
 
 _SYNTHETIC = "<synthetic>"  # the model of notes that the harness writes in the assistant's name
 
@@ -23,10 +26,12 @@ class Row:
 
     Attributes:
         where: its place in the file.
-        kind: "user", "assistant", "note" for words of the harness in the user's name, "summary" for those
-            that a compaction put in the place of the past, or "boundary".
+        kind: "user", "assistant", "note" for words of the harness in the user's name, "queued" for those that
+            the user sent while a turn ran, "summary" for those that a compaction put in the place of the
+            past, or "boundary".
         uuid: its own id, "" if it has none; `parent` the one it says it follows.
         message: the API message; of a boundary what it says of the compaction.
+        words: of a row of the user's, the first that a person said to the model; None: all of it is theirs.
     """
 
     where: str
@@ -35,11 +40,12 @@ class Row:
     parent: str
     time: str
     message: JsonObject
+    words: str | None = None
 
     @property
     def is_prompt(self) -> bool:
         """Whether a person said it: not a tool's result, and not the harness's."""
-        if self.kind != "user":
+        if self.kind != "user" or self.words == "":
             return False
         blocks = as_list(self.message.get("content"))
         return blocks is None or not any((as_object(b) or {}).get("type") == "tool_result" for b in blocks)
@@ -50,7 +56,7 @@ def is_message(row: JsonObject) -> bool:
     return row.get("type") in ("user", "assistant") and as_object(row.get("message")) is not None
 
 
-def message_row(where: str, row: JsonObject) -> Row:
+def message_row(where: str, row: JsonObject, rules: Rules = NONE) -> Row:
     """The row of a message. What the file holds beside it, such as a tool's own account, is let go."""
     kind = as_text(row.get("type"))
     if kind == "user" and row.get("isCompactSummary") is True:
@@ -65,6 +71,7 @@ def message_row(where: str, row: JsonObject) -> Row:
         as_text(row.get("parentUuid")),
         as_text(row.get("timestamp")),
         message,
+        asked(message.get("content"), rules) if kind == "user" and rules is not NONE else None,
     )
 
 
@@ -124,17 +131,30 @@ def thread(
     """
     said = [row for row in rows if row.kind != "boundary"]
     ids = {(as_text(row.message.get("id")) if row.kind == "assistant" else "") or row.uuid for row in said}
-    words = next((first_words(row.message) for row in rows if row.is_prompt), "")
-
-    def read() -> Transcript:
-        builder = Builder(source)
-        spoken = _add_rows(builder, rows) or model
-        for note in notes:
-            builder.odd(*note)
-        return builder.finish(reader, spoken, extra_rows)
-
+    words = next((row.words or first_words(row.message) for row in rows if row.is_prompt), "")
     time = next((row.time for row in reversed(rows) if row.time), "")
-    return Thread(Conversation(conversation_id, title or title_of(words), len(ids), time, main), read)
+    found = Conversation(conversation_id, title or title_of(words), len(ids), time, main)
+    return Thread(
+        found,
+        partial(transcript_of, source, reader, lambda: rows, model=model, extra_rows=extra_rows, notes=notes),
+    )
+
+
+def transcript_of(
+    source: Source,
+    reader: str,
+    rows: Callable[[], Sequence[Row]],
+    *,
+    model: str = "",
+    extra_rows: Sequence[Opaque] = (),
+    notes: Iterable[tuple[str, str, str]] = (),
+) -> Transcript:
+    """The transcript of rows that are put together when they are asked for; arguments as for `thread`."""
+    builder = Builder(source)
+    spoken = _add_rows(builder, rows()) or model
+    for note in notes:
+        builder.odd(*note)
+    return builder.finish(reader, spoken, extra_rows)
 
 
 def _add_rows(builder: Builder, rows: Iterable[Row]) -> str:
@@ -149,16 +169,28 @@ def _add_rows(builder: Builder, rows: Iterable[Row]) -> str:
         if row.kind == "boundary":
             _note_compaction(builder, row)
             continue
-        if row.uuid and row.uuid in seen and seen[row.uuid] == row.message:
-            builder.odd("repeated-row", row.where, "a row that was appended again; left out")
-            continue
+        if row.uuid and row.uuid in seen:
+            if seen[row.uuid] == row.message:
+                builder.odd("repeated-row", row.where, "a row that was appended again; left out")
+                continue
+            note = "a row has the id of an earlier one and says something else; both are kept"
+            builder.odd("rewritten-row", row.where, note)
         seen[row.uuid] = row.message
         spoken_by = row.message.get("model")
         if isinstance(spoken_by, str) and spoken_by and spoken_by != _SYNTHETIC:
             model = spoken_by
-        role: Role = "assistant" if row.kind == "assistant" else "user" if row.kind == "user" else "system"
+        role: Role = "system"
+        if row.kind in ("user", "assistant", "queued"):
+            role = "assistant" if row.kind == "assistant" else "user"
         add_message(
-            builder, row.message, where=row.where, role=role, message_id=row.uuid, time=row.time, join=True
+            builder,
+            row.message,
+            where=row.where,
+            role=role,
+            message_id=row.uuid,
+            time=row.time,
+            join=True,
+            origin="harness" if role == "system" else "",
         )
     return model
 

@@ -30,7 +30,7 @@ def threads(source: Source) -> Sequence[Thread]:
     A user's tool results stand in a message of role "tool" before the user's words.
     """
     what = "no list of messages in it: expected a JSON array, or an object with `messages`"
-    return dialogue_threads(source, _OPENED, what, _read)
+    return dialogue_threads(source, _OPENED, what, _read, NAME)
 
 
 def _read(builder: Builder, dialogue: Dialogue) -> Transcript:

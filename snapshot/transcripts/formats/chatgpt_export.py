@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -22,7 +22,7 @@ from snapshot.transcripts.io.json_values import JsonObject, as_list, as_object, 
 from snapshot.transcripts.io.source import MISSING, Sample, Source
 from snapshot.transcripts.reading.build import Builder, role_of
 from snapshot.transcripts.reading.pairing import Pairing
-from snapshot.transcripts.reading.parents import along, way
+from snapshot.transcripts.reading.parents import along, anchors, mended, way
 from snapshot.transcripts.reading.parts import ANY_FILE, ANY_IMAGE, read_opaque
 from snapshot.transcripts.reading.threads import Conversation, Detection, Thread, title_of
 
@@ -78,7 +78,7 @@ def _leaves(source: Source, name: str, conversation: JsonObject) -> Iterator[Thr
     mapping = as_object(conversation["mapping"]) or {}
     nodes = {key: node for key, value in mapping.items() if (node := as_object(value)) is not None}
     # `children` may be left out everywhere, so the tree is what `parent` says.
-    parents = {key: as_text(node.get("parent")) for key, node in nodes.items()}
+    parents, notes = _parents(nodes, as_text(conversation.get("current_node")))
     inner = set(parents.values())
     leaves = [key for key in nodes if key not in inner and _message(nodes[key])]
     current = as_text(conversation.get("current_node"))
@@ -95,9 +95,9 @@ def _leaves(source: Source, name: str, conversation: JsonObject) -> Iterator[Thr
         found = Conversation(name if main else f"{name}:{leaf}", title, said, _time(stamp), main)
 
         def read() -> Transcript:
-            return _read(
-                source, conversation, [nodes[step] for step in reversed(way(leaf, parents)) if step in nodes]
-            )
+            path = [step for step in reversed(way(leaf, parents)) if step in nodes]
+            found = [notes[step] for step in path if step in notes]
+            return _read(source, conversation, [nodes[step] for step in path], found)
 
         return Thread(found, read)
 
@@ -105,6 +105,37 @@ def _leaves(source: Source, name: str, conversation: JsonObject) -> Iterator[Thr
     for leaf in leaves:
         if leaf != current:
             yield thread(leaf)
+
+
+def _parents(
+    nodes: Mapping[str, JsonObject], current: str
+) -> tuple[dict[str, str], dict[str, tuple[str, str, str]]]:
+    """The tree, and what was wrong with the parents of nodes.
+
+    Where a parent is missing, a node follows the only end of the rest, if the rest has only one. A circle is
+    cut where the way from the current node would enter it again.
+    """
+    given = {key: as_text(node.get("parent")) for key, node in nodes.items()}
+    steps = way(current, given)
+    around = steps[-1:] if steps and given.get(steps[-1], "") in steps else []
+    linked, cut = mended(given | dict.fromkeys(around, ""))
+    cut += around
+    notes = {
+        key: ("circle", f"node {key}", "the parent of a node leads back to it; read from here on")
+        for key in cut
+    }
+    torn = [key for key, parent in linked.items() if parent and parent not in nodes]
+    inner = set(linked.values())
+    _, roots = anchors(linked, linked)
+    what = "read from here on"
+    if len(torn) == 1 and not cut:
+        missing = linked[torn[0]]
+        ends = [one for one in nodes if one not in inner and roots[one] != missing]
+        if len(ends) == 1:
+            linked[torn[0]], what = ends[0], "it follows what is left before it"
+    for key in torn:
+        notes[key] = "no-parent", f"node {key}", f"the node before it is not in the file; {what}"
+    return linked, notes
 
 
 def _asked(message: JsonObject) -> str:
@@ -131,11 +162,15 @@ def _time(value: object) -> str:
         return as_text(value)
 
 
-def _read(source: Source, conversation: JsonObject, path: Sequence[JsonObject]) -> Transcript:
+def _read(
+    source: Source,
+    conversation: JsonObject,
+    path: Sequence[JsonObject],
+    notes: Iterable[tuple[str, str, str]],
+) -> Transcript:
     builder = Builder(source)
-    if path and path[0].get("parent") is not None:
-        note = "the node before it is not in the file; read from here on"
-        builder.odd("no-parent", f"node {as_text(path[0].get('id'))}", note)
+    for note in notes:
+        builder.odd(*note)
     reader = _Reader(builder, as_text(conversation.get("default_model_slug")))
     for number, node in enumerate(path, 1):
         message = _message(node)

@@ -14,8 +14,9 @@ from snapshot.transcripts.formats._claude_code import (
     thread,
 )
 from snapshot.transcripts.io import jsonl
-from snapshot.transcripts.io.json_values import as_text, compact, quoted
+from snapshot.transcripts.io.json_values import as_object, as_text, compact, quoted
 from snapshot.transcripts.io.source import Sample, Source
+from snapshot.transcripts.reading.harness import rules_for
 from snapshot.transcripts.reading.threads import Detection, Thread
 
 NAME = "claude-stream"
@@ -37,15 +38,19 @@ _BOOKKEEPING = frozenset(
 
 def detect(sample: Sample) -> Detection | None:
     """How sure it is that this is such a log."""
-    hits = sum(("session_id" in row and "type" in row) or is_message(row) for row in sample.rows)
-    if not hits:
+    said = [row for row in sample.rows if is_message(row)]
+    spoken = sum("content" in (as_object(row["message"]) or {}) for row in said)
+    known = [row for row in sample.rows if "session_id" in row and as_text(row.get("type")) in _BOOKKEEPING]
+    if 2 * spoken < len(said) or not (said or known):  # others borrow the frame
         return None
+    hits = sum(("session_id" in row and "type" in row) or is_message(row) for row in sample.rows)
     reason = f"{hits} of the first {len(sample.rows)} rows have a type and a session_id, or an API message"
     return Detection(NAME, 0.9 * hits / len(sample.rows), reason)
 
 
 def threads(source: Source) -> Sequence[Thread]:
     """The main thread, and one for each subagent, under the id of the call that started it."""
+    rules = rules_for(NAME, source.harness)
     main: list[Row] = []
     side: dict[str, list[Row]] = {}
     extra_rows: list[Opaque] = []
@@ -58,7 +63,9 @@ def threads(source: Source) -> Sequence[Thread]:
             if caller is not None:
                 whose = f"a row of the subagent of call {quoted(caller)}"
                 notes.append(("sidechain", where, f"{whose}; read it as a conversation of its own"))
-            (main if caller is None else side.setdefault(as_text(caller), [])).append(message_row(where, row))
+            (main if caller is None else side.setdefault(as_text(caller), [])).append(
+                message_row(where, row, rules)
+            )
         elif found := boundary(where, row):
             (main if caller is None else side.setdefault(as_text(caller), [])).append(found)
         elif kind not in _BOOKKEEPING:

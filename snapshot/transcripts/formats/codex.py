@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,17 +20,13 @@ from snapshot.transcripts.io.json_values import (
 )
 from snapshot.transcripts.io.source import Sample, Source
 from snapshot.transcripts.reading.build import Builder, usage_of
+from snapshot.transcripts.reading.harness import rules_for
 from snapshot.transcripts.reading.threads import Conversation, Detection, Thread, first_words, title_of
 
 NAME = "codex"
 
 _KEYS = frozenset({"timestamp", "type", "payload"})
 _TYPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
-# What the harness writes in the user's name.
-_HARNESS = re.compile(
-    r"\s*(?:<(?:environment_context|turn_aborted|user_instructions|user_shell_command|subagent_notification"
-    r"|skill|INSTRUCTIONS)\b|# AGENTS\.md instructions)"
-)
 _OLD_NAMES = {"compaction_summary": "compaction"}
 _SHELL = frozenset({"exit_code", "duration_seconds"})
 
@@ -41,9 +36,10 @@ def detect(sample: Sample) -> Detection | None:
     hits = sum(row.keys() >= _KEYS and as_object(row["payload"]) is not None for row in sample.rows)
     if not hits:
         return None
-    known = any(as_text(row["type"]) in _TYPES for row in sample.rows if "type" in row)
+    if not any(as_text(row["type"]) in _TYPES for row in sample.rows if "type" in row):
+        return None
     reason = f"{hits} of the first {len(sample.rows)} rows are {{timestamp, type, payload}}"
-    return Detection(NAME, (0.98 if known else 0.5) * hits / len(sample.rows), reason)
+    return Detection(NAME, 0.98 * hits / len(sample.rows), reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +161,8 @@ def _renamed(item: JsonObject) -> JsonObject:
 def _is_note(item: JsonObject) -> bool:
     blocks = as_list(item.get("content")) or [{"text": item.get("content")}]
     texts = [as_text((as_object(block) or {}).get("text")) for block in blocks]
-    return any(texts) and all(_HARNESS.match(text) for text in texts)
+    rules = rules_for(NAME)
+    return any(texts) and all(map(rules.is_all, texts))
 
 
 def _compaction(where: str, payload: JsonObject, entries: Sequence[_Entry]) -> tuple[str, str, str]:

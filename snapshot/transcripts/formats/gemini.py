@@ -45,7 +45,10 @@ _BESIDE = frozenset(
 )  # fmt: skip
 
 
-_OPENED = opened("contents")
+_PART = _BESIDE | {
+    "text", "inlineData", "fileData", "functionCall", "functionResponse", *_KEPT,
+}  # fmt: skip
+_OPENED = opened("contents", "history")
 
 
 def detect(sample: Sample) -> Detection | None:
@@ -72,7 +75,7 @@ def threads(source: Source) -> Sequence[Thread]:
 
 def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
     contents, envelope = dialogue.items, dialogue.envelope
-    reader = _Parts(builder)
+    reader = PartReader(builder)
     system = _get(envelope, "systemInstruction")
     if system is not None:
         block = as_object(system)
@@ -90,7 +93,7 @@ def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
             parts.append(read_opaque(builder, content["content"], "content", where))
         runs = by_speaker(role, parts)
         for part_role, run in runs:
-            raw = raw_of(content, "parts", _is_response, part_role, len(runs))
+            raw = raw_of(content, "parts", is_response, part_role, len(runs))
             if part_role != "assistant" or not builder.extend(part_role, run, raw=raw):
                 builder.add(part_role, run, where=where, raw=raw)
     return builder.finish(NAME, as_text(_get(envelope, "modelVersion") or envelope.get("model")))
@@ -101,10 +104,16 @@ def _is_content(value: object) -> bool:
     parts = as_list(content.get("parts"))
     if parts is None or not isinstance(content.get("role", "user"), str):
         return False
-    return all(isinstance(part, str) or (isinstance(part, dict) and "type" not in part) for part in parts)
+    # Others have lists of parts too, each with a word for its kind.
+    objects = [part for part in parts if isinstance(part, dict)]
+    if any("type" in part for part in objects) or any(not isinstance(part, dict | str) for part in parts):
+        return False
+    keys = {_camel(key) for part in objects for key in part}
+    return not keys or not _PART.isdisjoint(keys)
 
 
-def _is_response(part: object) -> bool:
+def is_response(part: object) -> bool:
+    """Whether a part holds what a function gave back."""
     return _get(as_object(part) or {}, "functionResponse") is not None
 
 
@@ -113,7 +122,7 @@ def _get(value: JsonObject, key: str) -> object:
     return value[key] if key in value else value.get(re.sub("[A-Z]", lambda c: "_" + c[0].lower(), key))
 
 
-class _Parts:
+class PartReader:
     """Reads parts, and pairs responses with the calls of the turn before: by id, by name, by order."""
 
     def __init__(self, builder: Builder) -> None:
@@ -122,6 +131,7 @@ class _Parts:
         self._answered = False
 
     def parts(self, value: object, where: str) -> list[Part]:
+        """The parts of a content: a list, or one alone."""
         listed = as_list(value)
         if listed is None:
             listed = [] if value is None else [value]

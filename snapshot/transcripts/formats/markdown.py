@@ -82,7 +82,7 @@ def _turns(text: str) -> tuple[str, str, list[_Turn]]:
     lines = text.replace("\r\n", "\n").split("\n")
     style = ""
     starts: list[tuple[int, re.Match[str]]] = []
-    for number in _outside_fences(lines):
+    for number in outside_fences(lines):
         for name in [style] if style else _STYLES:
             match = _STYLES[name].match(lines[number]) if len(lines[number]) < 1 << 16 else None
             if match:
@@ -102,7 +102,7 @@ def _turns(text: str) -> tuple[str, str, list[_Turn]]:
     return style, "\n".join(lines[: starts[0][0]]), turns
 
 
-def _outside_fences(lines: list[str]) -> Iterator[int]:
+def outside_fences(lines: list[str]) -> Iterator[int]:
     """Numbers of the lines that are in no code; a fence that is never closed is none."""
     closing: dict[int, int] = {}
     opened: tuple[int, str] | None = None

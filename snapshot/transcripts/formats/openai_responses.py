@@ -98,7 +98,16 @@ def add_item(
     if begins and builder.extend(item.role, item.parts, raw=raw):
         return False
     counted = usage if begins else None
-    builder.add(item.role, item.parts, where=where, message_id=item.id, time=time, usage=counted, raw=raw)
+    builder.add(
+        item.role,
+        item.parts,
+        where=where,
+        message_id=item.id,
+        time=time,
+        usage=counted,
+        raw=raw,
+        origin="harness" if as_note else "",
+    )
     return begins
 
 

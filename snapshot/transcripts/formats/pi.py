@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
-from snapshot.messages import Image, Opaque, Part, Reasoning, Role, Text, ToolCall, Transcript, Usage
+from snapshot.messages import Image, Opaque, Origin, Part, Reasoning, Role, Text, ToolCall, Transcript, Usage
 from snapshot.transcripts.io import jsonl
 from snapshot.transcripts.io.json_values import JsonObject, as_list, as_object, as_text, compact, quoted
 from snapshot.transcripts.io.source import Sample, Source
 from snapshot.transcripts.reading.build import Builder
-from snapshot.transcripts.reading.parents import along, way
+from snapshot.transcripts.reading.parents import along, mended, way
 from snapshot.transcripts.reading.parts import ANY_IMAGE, decoded, read_content, read_result, read_text
 from snapshot.transcripts.reading.threads import Conversation, Detection, Thread, first_words, title_of
 
@@ -90,7 +90,7 @@ def threads(source: Source) -> Sequence[Thread]:
     if not entries:
         raise source.error("there is no entry in it, only a header; nothing was said in this session")
     tree = {entry.id: entry for entry in entries}
-    parents = {entry.id: entry.parent for entry in entries}
+    parents = _parents(source, entries)
     last = entries[-1].id
     listed = _leaves(entries, parents) | {last}
     told = along(parents, {entry.id: _told(entry) for entry in entries}, _Told.then)
@@ -103,11 +103,34 @@ def threads(source: Source) -> Sequence[Thread]:
         def read() -> Transcript:
             path = [tree[step] for step in reversed(way(leaf.id, parents)) if step in tree]
             state = [e for e in (entries if leaf.id == last else path) if e.kind not in _SAID]
-            return _read(source, path, state)
+            return _read(source, path, state, tree)
 
         return Thread(found, read, listed=leaf.id in listed)
 
     return [thread(entry) for entry in entries]
+
+
+def _parents(source: Source, entries: Sequence[_Entry]) -> dict[str, str]:
+    """The tree. Where a parent is missing, or in a circle, an entry follows the one before it in the file."""
+    known = {entry.id for entry in entries}
+    linked = {entry.id: entry.parent for entry in entries}
+    _, cut = mended(linked)
+    torn = dict.fromkeys(cut, "circle") | {
+        entry.id: "no-parent" for entry in entries if entry.parent and entry.parent not in known
+    }
+    before = ""
+    for entry in entries:
+        if entry.id in torn and before:
+            what = "is not in the file" if torn[entry.id] == "no-parent" else "leads back to it"
+            note = f"the parent of an entry {what}; it follows the one before it"
+            source.odd.append((torn[entry.id], entry.where, note))
+            linked[entry.id] = before
+        elif entry.id in torn and torn[entry.id] == "circle":
+            note = "the parent of an entry leads back to it; it is the first"
+            source.odd.append(("circle", entry.where, note))
+            linked[entry.id] = ""
+        before = entry.id
+    return mended(linked)[0]
 
 
 def _leaves(entries: Sequence[_Entry], parents: dict[str, str]) -> set[str]:
@@ -175,9 +198,11 @@ def _entries(source: Source) -> tuple[list[_Entry], str]:
     return entries, title
 
 
-def _read(source: Source, path: Sequence[_Entry], state: Sequence[_Entry]) -> Transcript:
+def _read(
+    source: Source, path: Sequence[_Entry], state: Sequence[_Entry], tree: Container[str]
+) -> Transcript:
     builder = Builder(source)
-    if path and path[0].parent:
+    if path and path[0].parent and path[0].parent not in tree:
         builder.odd("no-parent", path[0].where, "the entry before it is not in the file; read from here on")
     reader = _Reader(builder, as_sent=source.as_sent)
     for entry in _projection(builder, path) if source.as_sent else path:
@@ -242,7 +267,7 @@ class _Reader:
             if details:
                 self.extra_rows.append(Opaque(kind, compact(details | {"id": entry.id})))
         elif kind == "custom_message":
-            self._say(self._harness, row, entry)
+            self._say(self._harness, row, entry, origin="harness")
         elif kind == "model_change":
             self.model = as_text(row.get("modelId")) or self.model
 
@@ -256,7 +281,12 @@ class _Reader:
         summary = as_text(row.get("summary"))
         if summary:
             self._builder.add(
-                self._harness, [Text(summary)], where=entry.where, message_id=entry.id, time=entry.time
+                self._harness,
+                [Text(summary)],
+                where=entry.where,
+                message_id=entry.id,
+                time=entry.time,
+                origin="harness",
             )
 
     def _message(self, entry: _Entry, message: JsonObject | None) -> None:
@@ -265,6 +295,8 @@ class _Reader:
             self._builder.add_unread(entry.row, where=entry.where)
         elif role == "user":
             self._say("user", message, entry)
+        elif role == "system":
+            self._say("system", message, entry)
         elif role == "assistant":
             self.model = as_text(message.get("model")) or self.model
             if message.get("errorMessage"):
@@ -286,18 +318,27 @@ class _Reader:
                     where=entry.where,
                     message_id=entry.id,
                     time=entry.time,
+                    origin="user",
                 )
         elif role in ("compactionSummary", "branchSummary"):
             self._summary(entry, message, compaction=False)
         elif role in ("custom", "hookMessage"):
-            self._say(self._harness, message, entry)
+            self._say(self._harness, message, entry, origin="harness")
         else:
             self._builder.add_unread(message, where=entry.where)
 
-    def _say(self, role: Role, message: JsonObject, entry: _Entry) -> None:
+    def _say(self, role: Role, message: JsonObject, entry: _Entry, *, origin: Origin = "") -> None:
         parts = read_content(self._builder, message.get("content"), entry.where, _BLOCKS)
         usage = _usage(message.get("usage")) if role == "assistant" else None
-        self._builder.add(role, parts, where=entry.where, message_id=entry.id, time=entry.time, usage=usage)
+        self._builder.add(
+            role,
+            parts,
+            where=entry.where,
+            message_id=entry.id,
+            time=entry.time,
+            usage=usage,
+            origin=origin,
+        )
 
 
 def _usage(value: object) -> Usage | None:

@@ -7,18 +7,21 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import BinaryIO
 
 from snapshot.errors import TranscriptError
+from snapshot.transcripts.io.folder import session_in
 from snapshot.transcripts.io.json_values import JsonObject, parse, prepare
 from snapshot.transcripts.io.salvage import salvaged
 from snapshot.transcripts.io.unpack import unpacked
+from snapshot.transcripts.io.western import western
+from snapshot.transcripts.reading.harness import Rules
 
-__all__ = ["MISSING", "Sample", "Source"]
+__all__ = ["MISSING", "TEXT_HINT", "Sample", "Source"]
 
 MISSING = object()  # null is a JSON document too
 
@@ -38,7 +41,7 @@ _TRANSCRIPT_KEY = re.compile(
 )
 _LITERALS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 _TORN_TOKEN = re.compile(r"(?:[.eE][+-]?\d*|-|\\(?:u[0-9a-fA-F]{0,3})?)?")
-_TEXT_HINT = 'insist on the format "text" to take it as a plain document'
+TEXT_HINT = 'insist on the format "text" to take it as a plain document'
 
 
 def _encoding(start: bytes) -> str:
@@ -55,10 +58,12 @@ class Source:
         path: the file as the caller named it, or None for bytes in memory.
         as_sent: whether what the model is sent is wanted, where a log has compactions, not all that was said.
         salvage: whether a document that ends too early is read up to there, in place of an error.
+        harness: a caller's rules of how a harness's words are told, each with the formats they are for.
         skipped: bytes of the input in front of its text; None where offsets in the text are not those
             of the input, because it is compressed, or UTF-16 or UTF-32.
         bad_byte: offset in the input of the first byte that is no character, or None; known for what
             was read so far.
+        recoded: numbers of the lines that were Windows-1252 and are read as that.
         odd: what is wrong with the input as a whole: kind, place, note.
         cut: where a document ends that was salvaged, or None; known once it was parsed.
     """
@@ -70,10 +75,12 @@ class Source:
         *,
         as_sent: bool = False,
         salvage: bool = False,
+        harness: Sequence[tuple[frozenset[str], Rules]] = (),
     ) -> None:
-        self.path, self.as_sent, self.salvage = path, as_sent, salvage
+        self.path, self.as_sent, self.salvage, self.harness = path, as_sent, salvage, harness
         self.bad_byte: int | None = None
         self.skipped: int | None = 0
+        self.recoded: dict[int, None] = {}
         self.odd: list[tuple[str, str, str]] = []
         self.cut: TranscriptError | None = None
         self._opened = opened
@@ -99,14 +106,26 @@ class Source:
 
     @classmethod
     def open(
-        cls, source: str | os.PathLike[str] | bytes, *, as_sent: bool = False, salvage: bool = False
+        cls,
+        source: str | os.PathLike[str] | bytes,
+        *,
+        as_sent: bool = False,
+        salvage: bool = False,
+        harness: Sequence[tuple[frozenset[str], Rules]] = (),
     ) -> Source:
         """Take in a file, or bytes. Raises `TranscriptError` where there is nothing to read."""
-        made = partial(cls, as_sent=as_sent, salvage=salvage)
+        made = partial(cls, as_sent=as_sent, salvage=salvage, harness=harness)
         if isinstance(source, bytes):
             return made(lambda: io.BytesIO(source))
         path = os.fspath(source)
         try:
+            if Path(path).is_dir():
+                found = session_in(Path(path))
+                if found is None:
+                    raise IsADirectoryError
+                if isinstance(found, bytes):
+                    return made(lambda: io.BytesIO(found), path)
+                path = os.fspath(found)
             if Path(path).exists() and not Path(path).is_file():  # a pipe gives what is in it only once
                 data = Path(path).read_bytes()
                 return made(lambda: io.BytesIO(data), path)
@@ -114,7 +133,7 @@ class Source:
         except FileNotFoundError:
             what = "no such file; check the path"
         except IsADirectoryError:
-            what = "this is a folder; name a transcript file in it"
+            what = "this is a folder, and none that a known tool keeps a session in; name a transcript file"
         except PermissionError:
             what = "no permission to read it; check its mode and owner"
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
@@ -164,7 +183,7 @@ class Source:
         with self._stream() as stream:
             at = 0
             for number, line in enumerate(stream, 1):
-                yield number, at, self._decoded(line, at)
+                yield number, at, self._decoded(line, at, number)
                 at += len(line)
 
     def text(self) -> str:
@@ -172,16 +191,22 @@ class Source:
         with self._stream() as stream:
             data = stream.read()
         self._length = len(data)
-        return self._decoded(data, 0)
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError:
+            return "".join(text for _, _, text in self.lines())
 
     def is_blank(self) -> bool:
         """Whether there is not a single character but blanks."""
         return all(not line or line.isspace() for _, _, line in self.lines())
 
-    def _decoded(self, data: bytes, at: int) -> str:
+    def _decoded(self, data: bytes, at: int, number: int) -> str:
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
+            if (text := western(data)) is not None:
+                self.recoded[number] = None
+                return text
             if self.bad_byte is None:
                 self.bad_byte = at + error.start + (self.skipped or 0)
             return data.decode("utf-8", errors="replace")
@@ -219,7 +244,7 @@ class Source:
         try:
             return parse(text), None
         except RecursionError:
-            return MISSING, self.error(f"JSON is nested too deeply to be a transcript; {_TEXT_HINT}")
+            return MISSING, self.error(f"JSON is nested too deeply to be a transcript; {TEXT_HINT}")
         except json.JSONDecodeError as error:
             damage = self._diagnose(whole, text, error)
             readable = text if _is_cut(text, error) else text[: error.pos]
@@ -252,13 +277,14 @@ class Source:
             what = (
                 "the JSON ends in the middle of a value; get the whole file, salvage what is whole of it, or "
             )
-            return self.error(what + _TEXT_HINT, at=self._length)
+            return self.error(what + TEXT_HINT, at=self._length)
         if not _TRANSCRIPT_KEY.search(text, 0, 1 << 16):
             return None
         front = whole[: whole.index(text[0]) + error.pos]
         line = front.count("\n") + 1
-        at = len(front.encode("utf-8", "surrogatepass")) if self.bad_byte is None else None
-        return self.error(f"not valid JSON: {error.msg}; repair it, or {_TEXT_HINT}", line=line, at=at)
+        known = self.bad_byte is None and not self.recoded
+        at = len(front.encode("utf-8", "surrogatepass")) if known else None
+        return self.error(f"not valid JSON: {error.msg}; repair it, or {TEXT_HINT}", line=line, at=at)
 
 
 def _starts_with_json(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from snapshot.messages import File, Image, Opaque, Part, Reasoning, Role, Text, ToolCall
+from snapshot.messages import File, Image, Opaque, Origin, Part, Reasoning, Role, Text, ToolCall
 from snapshot.transcripts.io.json_values import JsonObject, a_type, as_object, as_text, compact
 from snapshot.transcripts.reading.build import Builder, role_of, usage_of
 from snapshot.transcripts.reading.parts import (
@@ -35,6 +35,7 @@ def add_message(
     message_id: str = "",
     time: str = "",
     join: bool = False,
+    origin: Origin = "",
 ) -> None:
     """Add the message `value`, or keep it opaque where nobody can tell who speaks.
 
@@ -54,7 +55,15 @@ def add_message(
     for part_role, run in runs:
         raw = () if foreign else raw_of(message, "content", _is_result, part_role, len(runs))
         builder.add(
-            part_role, run, where=where, message_id=message_id, time=time, usage=usage, raw=raw, join=join
+            part_role,
+            run,
+            where=where,
+            message_id=message_id,
+            time=time,
+            usage=usage,
+            raw=raw,
+            join=join,
+            origin=origin,
         )
         usage = None
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from snapshot.messages import (
     Diagnostic,
     File,
+    Image,
     Message,
     Opaque,
+    Origin,
     Part,
     Reasoning,
     Role,
@@ -20,6 +23,7 @@ from snapshot.messages import (
     Transcript,
     Usage,
 )
+from snapshot.source.visible import is_blank
 from snapshot.transcripts.io.json_values import (
     JsonObject,
     a_type,
@@ -29,7 +33,10 @@ from snapshot.transcripts.io.json_values import (
     quoted,
     type_name,
 )
+from snapshot.transcripts.io.signatures import image_type
 from snapshot.transcripts.io.source import Source
+from snapshot.transcripts.reading.harness import NONE, rules_for
+from snapshot.transcripts.reading.speakers import runs_of
 
 __all__ = ["Builder", "Ids", "role_of", "usage_of"]
 
@@ -111,6 +118,7 @@ class _Draft:
     time: str
     usage: Usage | None
     raw: list[JsonObject] | None  # None: some of the parts came in a form that cannot be sent back
+    origin: Origin = ""
     joints: list[tuple[int, str]] = field(default_factory=list)  # where parts come from other places
 
     def take(self, parts: Iterable[Part], raw: Sequence[JsonObject], where: str = "") -> None:
@@ -126,7 +134,8 @@ class _Draft:
 
     def message(self) -> Message:
         """The finished message."""
-        return Message(self.role, tuple(self.parts), self.id, self.time, self.usage, tuple(self.raw or ()))
+        raw = tuple(self.raw or ())
+        return Message(self.role, tuple(self.parts), self.id, self.time, self.usage, raw, self.origin)
 
 
 class Builder:
@@ -155,6 +164,7 @@ class Builder:
         usage: Usage | None = None,
         raw: Sequence[JsonObject] = (),
         join: bool = False,
+        origin: Origin = "",
     ) -> None:
         """Add a message, or to one: results go to the batch before them, whatever row they came in.
 
@@ -176,7 +186,7 @@ class Builder:
             if first is not None:
                 self.odd("repeated-id", where, "a message id comes again after another message; kept apart")
                 usage = None  # one request, counted where its id came first
-        draft = _Draft(where, role, list(parts), message_id, time, usage, list(raw) or None)
+        draft = _Draft(where, role, list(parts), message_id, time, usage, list(raw) or None, origin)
         self._drafts.append(draft)
         if role == "assistant":
             self._speaker = draft
@@ -215,8 +225,15 @@ class Builder:
         if self._source.bad_byte is not None:
             note = "not UTF-8; bytes that are no character read as U+FFFD"
             self.odd("invalid-utf8", f"byte {self._source.bad_byte}", note)
+        if self._source.recoded:
+            note = "not UTF-8 but Windows-1252 (cp1252); read as that"
+            for line in self._source.recoded:
+                self.odd("cp1252", f"line {line}", note)
+        self._tell_apart(reader)
         self._check_pairs()
         self._check_surrogates()
+        self._check_blanks()
+        self._check_images()
         of_file: dict[tuple[str, str], list[str]] = {}
         for kind, where, note in self._source.odd:
             of_file.setdefault((kind, note), []).append(where)
@@ -227,6 +244,34 @@ class Builder:
             tuple(_told(*key, places) for odd in (of_file, self._odd) for key, places in odd.items()),
             tuple(extra_rows),
         )
+
+    def _tell_apart(self, reader: str) -> None:
+        """Words that a harness put in the user's name become the system's; a person's stay the user's.
+
+        They go back to the provider as they came: `raw` stays, in halves where both speak in one message.
+        """
+        rules = rules_for(reader, self._source.harness)
+        if rules is NONE:
+            return
+        drafts: list[_Draft] = []
+        counts: Counter[str] = Counter()
+        for draft in self._drafts:
+            asked = draft.role == "user" and not draft.origin
+            runs = runs_of(draft.parts, draft.raw, rules) if asked else []
+            for run in runs:
+                counts.update(run.kinds)
+                message_id = draft.id if run.role == "user" or len(runs) == 1 else ""
+                raw = None if run.raw is None else list(run.raw)
+                drafts.append(
+                    _Draft(draft.where, run.role, [*run.parts], message_id, draft.time, None, raw, run.origin)
+                )
+            if not runs:
+                drafts.append(draft)
+        if counts:
+            told = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+            note = f"words of the harness in the user's name, read as the system's: {told}"
+            self.odd("harness-words", "whole file", note)
+        self._drafts = drafts
 
     def _check_pairs(self) -> None:
         open_calls: dict[str, tuple[_Draft, str]] = {}
@@ -253,8 +298,48 @@ class Builder:
         talk = (draft for draft in reversed(self._drafts) if draft.role in ("user", "assistant"))
         last = next(talk, None)
         for draft, where in open_calls.values():
-            if draft is not last:  # the last batch may still be running
+            if draft is not last:
                 self.odd("open-call", where, "a call that was never answered")
+            else:  # it may still be running
+                self.odd(
+                    "unfinished-turn", where, "the last call has no result yet; the turn is not finished"
+                )
+
+    def _check_blanks(self) -> None:
+        """Report words of which nothing is seen; they stay, and no request has them."""
+        for draft in self._drafts:
+            for number, part in enumerate(draft.parts):
+                within = part.content if isinstance(part, ToolResult) else (part,)
+                texts = [one.text for one in within if isinstance(one, Text)]
+                if texts and any(texts) and all(map(is_blank, texts)) and len(texts) == len(within):
+                    what = "a result" if isinstance(part, ToolResult) else "a text"
+                    note = f"{what} of blanks or invisible characters alone; it is not sent"
+                    self.odd("blank-text", draft.place(number), note)
+
+    def _check_images(self) -> None:
+        """Give images the type that their bytes have: services refuse one that is said to be another."""
+        for draft in self._drafts:
+            for number, part in enumerate(draft.parts):
+                fixed = self._typed(part, draft.place(number))
+                if fixed is not part:
+                    draft.parts[number] = fixed
+                    draft.raw = None  # it would be sent under the wrong type
+
+    def _typed(self, part: Part, where: str) -> Part:
+        if isinstance(part, ToolResult):
+            content = tuple(self._typed(one, where) for one in part.content)
+            if all(new is old for new, old in zip(content, part.content, strict=True)):
+                return part
+            kept = tuple(one for one in content if isinstance(one, Text | Image | File | Opaque))
+            return replace(part, content=kept)
+        if not isinstance(part, Image) or not part.data or part.media_type.endswith("/*"):
+            return part
+        found = image_type(part.data)
+        if not found or found == part.media_type:
+            return part
+        note = f"an image said to be {quoted(part.media_type)} is {found}; read as what it is"
+        self.odd("wrong-media-type", where, note)
+        return replace(part, media_type=found)
 
     def _check_surrogates(self) -> None:
         for draft in self._drafts:

@@ -12,12 +12,15 @@ from snapshot.transcripts.io import jsonl
 from snapshot.transcripts.io.json_values import JsonObject, as_list, as_object, as_text
 from snapshot.transcripts.io.source import MISSING, Sample, Source
 from snapshot.transcripts.reading.build import Builder, role_of
+from snapshot.transcripts.reading.harness import NONE, Rules, rules_for
+from snapshot.transcripts.reading.speakers import asked
 from snapshot.transcripts.reading.threads import Conversation, Detection, Thread, first_words, title_of
 
 _SPEAKERS = ("role", "from", "sender", "type")  # where the formats say who speaks
 _TITLE_WITHIN = 10  # messages
 _TIMES = ("updated_at", "update_time", "created_at", "create_time")
 _ONLY = "main"
+_SURE = 0.95  # harnesses send these messages too, and keep them in frames of their own
 _JUDGED = 200  # messages that are enough to tell a format by, where each of them tells it
 _IDS = ("id", "conversation_id", "custom_id", "uuid")
 
@@ -32,6 +35,7 @@ _OPENAI_ROLES = frozenset({"developer", "function", "tool"})
 # Items of the Responses API and messages of the AI SDK look alike, and are not.
 _RESPONSES = frozenset({"function_call", "function_call_output", "input_text", "output_text", "reasoning"})
 _AI_SDK = frozenset({"tool-call", "tool-result"})
+_FOREIGN = frozenset({"toolUse", "toolResult", "cachePoint", "reasoningContent", "guardContent"})
 _CONTENT_KEYS = frozenset({"content", "function_call", "tool_calls"})
 
 
@@ -82,11 +86,16 @@ def sampled(sample: Sample, find: Opened, *, alike: bool = False) -> Dialogue | 
 
 
 def dialogue_threads(
-    source: Source, find: Opened, what: str, read: Callable[[Builder, Dialogue], Transcript]
+    source: Source,
+    find: Opened,
+    what: str,
+    read: Callable[[Builder, Dialogue], Transcript],
+    name: str = "",
 ) -> Sequence[Thread]:
     """A thread for each list in the input: a document, an array of them, or a line for each.
 
-    Lines that are messages are one conversation.
+    Lines that are messages are one conversation. `name` is that of the format, where it has words of a
+    harness: they make no title.
 
     Raises:
         TranscriptError: there is no such list; `what` says what was expected.
@@ -105,10 +114,12 @@ def dialogue_threads(
             ("unknown-row", "whole file", f"{lost} elements that hold no conversation; left out")
         )
 
+    rules = rules_for(name, source.harness)
+
     def thread(conversation_id: str, dialogue: Dialogue) -> Thread:
         envelope = dialogue.envelope
         title = as_text(envelope.get("title") or envelope.get("name")) or title_of(
-            _first_words(dialogue.items)
+            _first_words(dialogue.items, rules)
         )
         time = as_text(next((envelope[key] for key in _TIMES if envelope.get(key)), ""))
         conversation = Conversation(conversation_id, title, len(dialogue.items), time, main=len(several) == 1)
@@ -143,12 +154,14 @@ def _id_of(envelope: JsonObject) -> str:
     return next((as_text(envelope[key]) for key in _IDS if envelope.get(key)), "")
 
 
-def _first_words(items: Sequence[object]) -> str:
+def _first_words(items: Sequence[object], rules: Rules) -> str:
     """What the user says first, in whatever form."""
     for item in map(as_object, items[:_TITLE_WITHIN]):
         speaker = next((item[key] for key in _SPEAKERS if key in item), "") if item else ""
         if item and speaker in ("user", "human", "HumanMessage"):
-            return first_words(item)
+            words = first_words(item) if rules is NONE else asked(item.get("content"), rules)
+            if words or rules is NONE:
+                return words
     return ""
 
 
@@ -164,6 +177,8 @@ def dialects(
     objects = [m for m in map(as_object, messages or ()) if m is not None]
     with_role = [m for m in objects if isinstance(m.get("role"), str)]
     if 2 * len(with_role) < len(messages or ()) or not any(map(_is_message, with_role)):
+        return None, None
+    if any(map(_is_foreign, objects)):
         return None, None
     anthropic = int("system" in envelope)
     openai = 0
@@ -189,12 +204,14 @@ def dialects(
     return (
         Detection(
             anthropic_name,
-            share,
+            _SURE * share,
             f"{anthropic} {count} blocks that only Anthropic's have, or system stands beside them",
         )
         if share
         else None,
-        Detection(openai_name, 1 - share, f"{openai} {count} roles, keys or parts that only OpenAI's have")
+        Detection(
+            openai_name, _SURE * (1 - share), f"{openai} {count} roles, keys or parts that only OpenAI's have"
+        )
         if share < 1
         else None,
     )
@@ -202,6 +219,15 @@ def dialects(
 
 def _is_message(message: JsonObject) -> bool:
     return role_of(message.get("role")) is not None and not _CONTENT_KEYS.isdisjoint(message)
+
+
+def _is_foreign(message: JsonObject) -> bool:
+    """Whether a message has blocks without a type, under keys of another service's."""
+    blocks = as_list(message.get("content")) or ()
+    return any(
+        block is not None and "type" not in block and not _FOREIGN.isdisjoint(block)
+        for block in map(as_object, blocks)
+    )
 
 
 def _kinds(message: JsonObject) -> set[str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import TypeVar
 
-__all__ = ["along", "way"]
+__all__ = ["along", "anchors", "mended", "outward", "way"]
 
 _T = TypeVar("_T")
 
@@ -31,3 +31,45 @@ def along(parents: Mapping[str, str], own: Mapping[str, _T], join: Callable[[_T,
             above = parents.get(step, "")
             made[step] = join(made[above], own[step]) if above in made else own[step]
     return made
+
+
+def mended(parents: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """The tree without circles, and the ids that lost their parent: of each circle the first one."""
+    safe = dict(parents)
+    places = {one: place for place, one in enumerate(parents)}
+    done: set[str] = set()
+    cut: list[str] = []
+    for one in parents:
+        trail: dict[str, None] = {}
+        at = one
+        while at in safe and at not in done:
+            if at in trail:
+                steps = list(trail)
+                first = min(steps[steps.index(at) :], key=places.__getitem__)
+                safe[first] = ""
+                cut.append(first)
+                break
+            trail[at] = None
+            at = safe[at]
+        done.update(trail)
+    return safe, cut
+
+
+def outward(ids: Iterable[str], parents: Mapping[str, str]) -> list[str]:
+    """`ids` and all that is above them, parents before their children."""
+    order: dict[str, None] = {}
+    for one in ids:
+        order.update(dict.fromkeys(reversed(way(one, parents, ends=order))))
+    return list(order)
+
+
+def anchors(ids: Iterable[str], parents: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """For each of `ids` the nearest of them above it ("": none), and for all the root of its tree."""
+    own = dict.fromkeys(ids)
+    nearest: dict[str, str] = {}
+    roots: dict[str, str] = {}
+    for one in outward(own, parents):
+        above = parents.get(one, "")
+        nearest[one] = above if above in own else nearest.get(above, "")
+        roots[one] = roots.get(above, one)
+    return {one: nearest[one] for one in own if one in nearest}, roots
