@@ -17,10 +17,10 @@ from snapshot.models.billing import (
     BudgetFit,
     Grid,
     PaddedPatches,
-    rule_from,
 )
 from snapshot.models.catalog import profiles
 from snapshot.models.ids import profile_for
+from snapshot.models.schema import ReaderTable, convert
 from tests.conftest import HERE
 
 VECTORS = json.loads((HERE / "data" / "billing_vectors.json").read_text(encoding="utf-8"))
@@ -159,18 +159,36 @@ def isqrt_up(width: int, height: int) -> int:
     return int((1120 * max(width, height) / min(width, height)) ** 0.5) + 1
 
 
+FILE = {"name": "r", "title": "t", "models": ["m"], "chars_per_token": {"value": 3, "basis": "b"}}
+
+
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
         ({"rule": "patchwork"}, "known rules are padded-patches"),
         ({}, "rule is None"),
         ({"rule": "grid", "budget": 1120}, "unit is missing"),
-        ({"rule": "grid", "budget": 1120, "unit": 48, "cap": 3}, "cap is not a parameter"),
+        ({"rule": "grid", "budget": 1120, "unit": 48, "cap": 3}, "unknown key cap; known are budget, unit"),
+        ({"rule": "grid", "budget": 1120, "unti": 48}, r"unknown key unti \(did you mean unit\?\)"),
         ({"rule": "grid", "budget": "many", "unit": 48}, "budget is 'many', it must be a whole number"),
         ({"rule": "grid", "budget": True, "unit": 48}, "budget is True"),
+        ({"rule": "grid", "budget": 0, "unit": 48}, "budget is 0, it must be a whole number from 1 to"),
+        ({"rule": "grid", "budget": 2**63, "unit": 48}, "budget is 9223372036854775808, it must be a whole"),
+        (
+            {"rule": "per-aspect", "side": 896, "areas": [4, 3], "prices": [1, 2]},
+            "areas must rise, and each must have one of the prices",
+        ),
+        (
+            {"rule": "per-aspect", "side": 896, "areas": [], "prices": []},
+            r"areas is \[\], it must be a list of 1 to 100 whole numbers",
+        ),
+        (
+            {"rule": "budgeted-patches", "patch": 32, "budget": 9, "max_side": 9, "multiplier": "1e9"},
+            "multiplier is '1e9', it must be a number above 0 as text",
+        ),
     ],
 )
 def test_a_wrong_table_is_named(table, problem):
     with pytest.raises(LayoutError, match=problem) as caught:
-        rule_from(table, "some.toml, billing")
+        convert({**FILE, "billing": table}, ReaderTable, "some.toml")
     assert str(caught.value).startswith("some.toml, billing: ")

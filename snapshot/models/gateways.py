@@ -34,42 +34,12 @@ from functools import cache
 from pathlib import Path
 
 from snapshot.errors import LayoutError
-from snapshot.models.catalog import LIMITS, layout_files, line_from, read_toml, stamped
+from snapshot.models.catalog import layout_files, line_from, read_toml, stamped
 from snapshot.models.profile import ModelProfile, ModelVariant, best_match
-from snapshot.models.schema import Key, check
+from snapshot.models.schema import GatewayFile, GatewayTable, convert
 
 __all__ = ["Gateway", "gateway_named", "gateway_of", "gateways", "via_gateway"]
 
-_FILE = {
-    "as_of": Key("date", required=True),
-    "sources": Key("texts", required=True),
-    "gateways": Key("tables", required=True),
-}
-_GATEWAY = {
-    "name": Key("text", required=True),
-    "title": Key("text", required=True),
-    "prefixes": Key("texts", required=True),
-    "ids": Key("pattern"),
-    "prices": Key("text", required=False, values=("list", "none")),
-    "follow": Key("flag"),
-    "limits": Key("table"),
-    "details": Key("texts"),
-    "text_only": Key("texts"),
-    "lines": Key("tables"),
-    "surcharges": Key("tables"),
-    "uncertain": Key("text"),
-}
-_LINE = {
-    "models": Key("texts", required=True),
-    "window": Key("count"),
-    "max_output": Key("count"),
-    "price": Key("table"),
-}
-_SURCHARGE = {
-    "ids": Key("pattern", required=True),
-    "factor": Key("money", required=True),
-    "models": Key("texts"),
-}
 _DIRECT, _UNKNOWN = "direct", "unknown"
 
 
@@ -177,35 +147,26 @@ def via_gateway(reader: ModelProfile, gateway: Gateway, key: str, rest: str) -> 
 @cache
 def _load(files: tuple[tuple[Path, int], ...]) -> tuple[Gateway, ...]:
     found: dict[str, Gateway] = {}
-    for path, _ in files:
-        table = read_toml(path)
-        if "gateways" not in table:
+    for path, changed in files:
+        raw = read_toml(path, changed)
+        if "gateways" not in raw:
             continue
-        check(table, _FILE, path.name)
-        for number, entry in enumerate(table["gateways"], 1):
-            where = f"{path.name}, gateway {entry.get('name', number)}"
-            check(entry, _GATEWAY, where)
-            surcharges = [
-                check(item, _SURCHARGE, f"{where}, surcharges") for item in entry.get("surcharges", ())
-            ]
-            found[entry["name"]] = Gateway(
-                name=entry["name"],
-                title=entry["title"],
-                prefixes=tuple(entry["prefixes"]),
-                ids=entry.get("ids", ""),
-                prices=entry.get("prices", "none"),
-                follow=entry.get("follow", False),
-                limits=dict(check(entry.get("limits", {}), LIMITS, f"{where}, limits")),
-                details=tuple(entry.get("details", ())),
-                text_only=tuple(entry.get("text_only", ())),
-                lines=tuple(
-                    line_from(check(line, _LINE, f"{where}, line {at}"), {}, f"{where}, line {at}")
-                    for at, line in enumerate(entry.get("lines", ()), 1)
-                ),
-                surcharges=tuple(
-                    (item["ids"], Decimal(item["factor"]), tuple(item.get("models", ())))
-                    for item in surcharges
-                ),
-                uncertain=entry.get("uncertain", ""),
+        for number, entry in enumerate(convert(raw, GatewayFile, path.name).gateways, 1):
+            name = entry.get("name", number)
+            where = f"{path.name}, gateway {name if isinstance(name, str) and name.isprintable() else number}"
+            table = convert(entry, GatewayTable, where)
+            found[table.name] = Gateway(
+                name=table.name,
+                title=table.title,
+                prefixes=table.prefixes,
+                ids=table.ids or "",
+                prices=table.prices,
+                follow=table.follow,
+                limits=table.limits.given(),
+                details=table.details,
+                text_only=table.text_only,
+                lines=tuple(map(line_from, table.lines)),
+                surcharges=tuple((item.ids, Decimal(item.factor), item.models) for item in table.surcharges),
+                uncertain=table.uncertain or "",
             )
     return tuple(found.values())
