@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from snapshot.facts.patterns import Fact, find, look
-from snapshot.models.tokens import text_tokens
+from snapshot.models.tokens import most_chars, most_tokens, text_tokens
 from snapshot.source.marks import ELIDED
 from snapshot.source.source import Source, strict_text
 
@@ -86,7 +86,7 @@ def factsheet(
     # What is too long for its share goes behind everything else, in the same order.
     share = max(1, budget // _SHARE)
     ranked.sort(key=lambda fact: fact.kind != "named" and _dear(fact.text, share, reader))
-    most = min(len(ranked), int(budget * reader.chars_per_token) + 1) if budget > 0 else 0
+    most = min(len(ranked), most_chars(budget, reader)) if budget > 0 else 0
     labels = [_label(fact, pages) for fact in ranked[:most]]
     head = _HEAD if pages else _HEAD_UNPAGED
     # The text grows with every fact, so the number that fits is found by halving.
@@ -126,8 +126,8 @@ def ranked_facts(source: Source, tail: str = "", *, exclude: frozenset[str] = fr
 
 
 def _dear(text: str, share: int, reader: ModelProfile) -> bool:
-    # A character costs two tokens at most, which answers for most strings without counting.
-    return 2 * len(text) > share and text_tokens(text, reader) > share
+    # What so many characters cost at most answers for most strings without counting.
+    return most_tokens(len(text), reader) > share and text_tokens(text, reader) > share
 
 
 def _without_elisions(facts: Iterable[Fact], source: Source) -> Iterable[Fact]:

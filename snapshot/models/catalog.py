@@ -12,7 +12,8 @@ A layout file holds one provider. Its keys (declared with their bounds in `snaps
     * `window`: context window in tokens; `max_output`: the longest answer in tokens; absent where not known
     * `price`: USD per million tokens as text: `input`, `cache_write`, `cache_read`, `output`; `steps`: the
       same `above` so many tokens of prompt, for the whole prompt
-    * `chars_per_token`: `value` and `basis`, for ASCII text; `tokenizer`: a vocabulary that counts exactly
+    * `chars_per_token`: `value` and `basis`, for common ASCII text, and `rates`: the vocabulary that its own
+      is like; `tokenizer`: its own, which counts exactly where it is installed
     * `limits`: what the provider refuses, see `schema.Limits`
     * `documents`: how PDF files are billed; `cache`: what the prompt cache does; `prefill`: false where
       requests that end in the assistant's words are refused
@@ -206,6 +207,7 @@ def _profile(file: File, table: ReaderTable, where: str) -> ModelProfile:
         price=_price(table.price),
         billing_at=table.billing_at,
         tokenizer=table.tokenizer or "",
+        rates=table.chars_per_token.rates or "",
         limits=table.limits.given(),
         documents=table.documents,
         prefill=table.prefill,

@@ -77,9 +77,10 @@ class ModelVariant:
 class ModelProfile:
     """A kind of model as a reader of pages; the fields are those of the layout file.
 
-    `chars_per_token` is for ASCII text, `basis` says where it comes from. `billing` is None for a
-    reader without vision; `billing_at` are the rules at other details than `detail`. `window` is the context
-    window in tokens, `max_output` the most that one answer may have; 0 where it is not known. `price` is None
+    `chars_per_token` is for common ASCII text, `basis` says where it comes from; `rates` is the vocabulary
+    that its own is like. `billing` is None for a reader without vision; `billing_at` are the rules at other
+    details than `detail`. `window` is the context window in tokens, `max_output` the most that one answer may
+    have; 0 where it is not known. `price` is None
     where none is known, or several are and no model was named. `route` names the gateway whose limits and
     prices these are. `documents` says how PDF files are billed, `cache` what the prompt cache does; None
     where that is not known. `prefill` is false where a request that ends in the assistant's words is refused.
@@ -100,6 +101,7 @@ class ModelProfile:
     price: Price | None = None
     billing_at: Mapping[str, BillingRule] = field(default_factory=dict)
     tokenizer: str = ""
+    rates: str = ""
     limits: Mapping[str, int] = field(default_factory=dict)
     documents: Documents | None = None
     prefill: bool = True

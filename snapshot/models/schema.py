@@ -155,10 +155,15 @@ class LineTable(Table, frozen=True):
 
 
 class RatioTable(Table, frozen=True):
-    """Characters per token of text, and where the figure comes from."""
+    """Characters per token of text, and where the figure comes from.
+
+    `rates` names the vocabulary that the reader's is taken to be like, where its own has no name here: by how
+    much hexadecimal text, digits or code cost more than the ratio.
+    """
 
     value: Ratio
     basis: Text
+    rates: Tokenizer | None = None
 
 
 class PageShape(Table, frozen=True):
