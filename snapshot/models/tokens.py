@@ -32,7 +32,7 @@ __all__ = ["counter", "most_chars", "most_tokens", "text_tokens"]
 # Versions that stand for the two generations of Claude's tokenizer, and the tokens of an empty message.
 _CLAUDE = {"claude-old": ("3.0", 7), "claude-new": ("4.8", 6)}
 _AT_ONCE = 1 << 15  # characters; small enough that all of it stays in the processor's cache
-_ASCII = 0x7F
+_OTHER = "\x7f"  # stands for every character outside ASCII in pairs, which then cost nothing
 # Hundredths of a token that the first character costs: no less than a pair may, or parts would cost less than
 # the whole.
 _FIRST = max(max(rates) for rates in RATES.values())
@@ -58,12 +58,12 @@ def text_tokens(text: str, reader: ModelProfile, *, exact: bool = False) -> int:
     for start in range(0, len(text), _AT_ONCE):
         # One character more than counts, so that the pair across the cut is there once.
         piece = text[max(0, start - 1) : start + _AT_ONCE]
-        if piece.isascii():
+        if piece.isascii() and _OTHER not in piece:
             codes = np.frombuffer(piece.encode("ascii"), np.uint8).astype(np.uint16)
         else:
             wide = code_points(piece)
             total += _foreign(wide[1:] if start else wide, column)
-            codes = np.minimum(wide, _ASCII).astype(np.uint16)
+            codes = np.minimum(wide, ord(_OTHER)).astype(np.uint16)
         total += int(rates.take((codes[:-1] << 7) | codes[1:]).sum(dtype=np.int64))
     return _scaled(total, reader, column)
 
@@ -97,17 +97,19 @@ def _column(reader: ModelProfile) -> int:
 def _foreign(codes: NDArray[np.uint32], column: int) -> int:
     """Hundredths of a token of the characters outside ASCII."""
     highest = np.array([last for last, _ in FOREIGN], np.uint32)
-    counts = np.bincount(np.searchsorted(highest, codes[codes > _ASCII]), minlength=len(highest))
+    counts = np.bincount(np.searchsorted(highest, codes[codes >= ord(_OTHER)]), minlength=len(highest))
     return sum(int(n) * rates[column] for n, (_, rates) in zip(counts, FOREIGN, strict=True))
 
 
 @cache
 def _pair_rates(column: int) -> NDArray[np.int32]:
-    """Hundredths of a token by code of a character times 128 plus that of the next; 127 is any other."""
+    """Hundredths of a token by code of a character times 128 plus that of the next."""
     kinds = [_kind(chr(code)) for code in range(128)]
     usual, less = frozenset(USUAL.split()), frozenset(LESS_FREQUENT.split())
 
     def rate(one: int, other: int) -> int:
+        if ord(_OTHER) in (one, other):
+            return 0
         pair = " ".join(sorted((kinds[one], kinds[other])))
         letters = "".join(sorted((chr(one) + chr(other)).lower()))
         if letters.isalpha():

@@ -25,6 +25,7 @@ __all__ = [
     "arguments_of",
     "attachment",
     "clip",
+    "dear_fence",
     "exit_code",
     "fence",
     "numbered",
@@ -184,6 +185,13 @@ def fence(texts: Iterable[str]) -> str:
         if not any(word in text for text in kept):
             return word
         digest.update(b".")
+
+
+def dear_fence(reader: ModelProfile) -> str:
+    """A word to reckon with in place of a fence: it costs no less, whatever stands beside it."""
+    # All pairs of hexadecimal digits are like those of one of these; two characters more are for its edges.
+    words = (pair * (_FENCE // 2 + 1) for pair in ("00", "a0", "bf"))
+    return max(words, key=lambda word: text_tokens(word * 8, reader))
 
 
 def scalars(value: Any, names: frozenset[str]) -> Iterator[tuple[str, str]]:
