@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from decimal import Decimal
 
 import pytest
@@ -14,7 +15,7 @@ from snapshot.errors import LayoutError
 from snapshot.models.billing import Grid
 from snapshot.models.catalog import ENVIRONMENT, layout_files, profiles
 from snapshot.models.gateways import gateway_named, gateway_of, gateways
-from snapshot.models.ids import model_key, profile_for
+from snapshot.models.ids import model_key, profile_for, unknown_profile
 from snapshot.pages.layout import layout_for, layout_names
 
 IDS = {
@@ -169,14 +170,100 @@ def test_every_price_is_in_order():
         ("databricks/databricks-claude-haiku-5-5", "databricks"), ("groq/qwen/qwen3.8-27b", "groq"),
         ("litellm/bedrock/us.anthropic.claude-opus-4-8", "bedrock"), ("somehost/claude-opus-4-8", "unknown"),
         ("bedrock_mantle/anthropic.claude-haiku-5-5", "bedrock"),
+        # As frameworks write them.
+        ("openai:gpt-5.1", "direct"), ("google-gla:gemini-3-pro", "direct"), ("anthropic:claude-opus-4-8", "direct"),
+        ("google_genai:gemini-3-pro", "direct"), ("openai-responses:gpt-5.1", "direct"), ("mistral:mistral-large-4", "direct"),
+        ("bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0", "bedrock"), ("bedrock_converse:us.anthropic.claude-opus-4-8", "bedrock"),
+        ("google-vertex:gemini-3-pro", "vertex"), ("google_vertexai:gemini-3-pro", "vertex"), ("azure_openai:gpt-5.1", "azure"),
+        ("openrouter:anthropic/claude-opus-4.8", "openrouter"), ("gateway/openai:gpt-5.1", "direct"), ("openai/azure/gpt-4o", "azure"),
+        ("anthropic/bedrock/anthropic.claude-opus-4-8", "bedrock"), ("vercel:anthropic/claude-opus-4.8", "unknown"),
+        ("somehost:claude-opus-4-8", "unknown"), ("ft:gpt-4o-mini:org::id", "fine-tuned"),
+        ("openai/ft:gpt-4o-mini-2024-07-18:my-org:x:id", "fine-tuned"), ("ollama:qwen2.5vl:7b", "ollama"),
+        ("projects/p/locations/us/publishers/anthropic/models/claude-opus-4-8", "vertex"),
+        ("arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-opus-4-8", "bedrock"),
     ],
 )  # fmt: skip
 def test_ids_tell_their_gateway(model, gateway):
-    assert gateway_of(model)[0].name == gateway
+    if not model.startswith("somehost:"):  # a host that only the model behind it tells from a tag
+        assert gateway_of(model)[0].name == gateway
+        assert model_key(model_key(model)) == model_key(model)
     assert layout_for(model).reader.route == gateway
-    direct = layout_for(model_key(model))
+    direct = layout_for(name=layout_for(model).reader.name)
     routed = layout_for(model)
     assert (routed.width, routed.height, routed.face) == (direct.width, direct.height, direct.face)
+
+
+@pytest.mark.parametrize(
+    ("model", "key", "name"),
+    [
+        ("llama3.1:8b", "llama3-1-8b", "llama-text"), ("ollama:llama3.1:8b", "llama3-1-8b", "llama-text"),
+        ("ollama/llama3.2-vision:11b", "llama3-2-vision-11b", "llama-3.2"), ("llama4:scout", "llama4", "llama-4"),
+        ("qwen3:8b", "qwen3-8b", "qwen-text"), ("qwen3:latest", "qwen3", "qwen-text"), ("qwen3-vl:8b", "qwen3-vl-8b", "qwen"),
+        ("qwen2.5-coder:32b-instruct-q4_K_M", "qwen2-5-coder-32b-instruct-q4_k_m", "qwen-text"),
+        ("mistral:7b", "mistral-7b", "mistral-text"), ("mistral-small3.2:24b", "mistral-small3-2-24b", "mistral"),
+        ("gpt-oss:20b", "gpt-oss-20b", "openai-text"), ("deepseek-r1:1.5b", "deepseek-r1-1-5b", "deepseek-text"),
+        ("mixtral:8x7b", "mixtral-8x7b", "mistral-text"), ("gpt-5.1:free", "gpt-5-1", "gpt-tile-5"),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5", "claude-standard"),
+        ("@cf/meta/llama-3.1-8b-instruct", "llama-3-1-8b-instruct", "llama-text"),
+    ],
+)  # fmt: skip
+def test_what_stands_behind_a_colon_is_a_size_or_is_left_out(model, key, name):
+    assert model_key(model) == key
+    assert profile_for(model).name == name
+
+
+def test_a_fine_tuned_model_has_no_price_of_its_base():
+    assert profile_for("ft:gpt-4o-mini:org::id").price is None
+    assert profile_for("gpt-4o-mini").price is not None
+
+
+def test_a_deployment_is_like_the_model_behind_it():
+    own = profile_for("azure/prod-chat-7", like="gpt-5.1")
+    assert (own.name, own.route, own.limits["images_per_request"]) == ("gpt-tile-5", "azure", 50)
+    assert own == profile_for("azure/gpt-5.1")
+    assert profile_for("prod-chat-7", like="gpt-5.1") == profile_for("gpt-5.1")
+    assert profile_for("prod-chat-7", like="azure/gpt-5.1").route == "azure"
+    assert profile_for("prod-chat-7", like="gpt-5.1", gateway="azure").route == "azure"
+    with pytest.raises(LayoutError, match="did you mean gpt-5"):
+        profile_for("azure/prod", like="gpt-5.x-mini")
+    with pytest.raises(LayoutError, match="no layout is known for model 'azure/prod-chat-7' at Azure"):
+        profile_for("azure/prod-chat-7")
+
+
+def test_an_unknown_model_with_a_window_is_text_only_and_dear():
+    own = unknown_profile("somehost/acme-7", window=32_000)
+    assert (own.window, own.vision, own.billing, own.price, own.prefill) == (32_000, False, None, None, False)
+    assert own.chars_per_token == min(reader.chars_per_token for reader in profiles())
+    assert own.route == "unknown"
+    assert unknown_profile("acme-7", window=32_000, gateway="bedrock").limits["image_bytes"] == 3_750_000
+    for window in (0, -5, 10**10, 2.5, True, "8000", None):
+        with pytest.raises(LayoutError, match="a whole number of tokens") as caught:
+            unknown_profile("acme", window=window)  # type: ignore[arg-type]
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "piece", ["a", "a-", "-v1", "a.", "litellm/", "x:", "openai:", "us.", "1b", "é", "\x1b[2J\n"]
+)
+def test_long_ids_are_refused_at_once_and_in_one_short_line(piece):
+    for times in (20, 100_000):
+        model = piece * times
+        for ask in (
+            lambda m=model: profile_for(m),
+            lambda m=model: profile_for("x", like=m),
+            lambda m=model: profile_for("gpt-5.1", gateway=m),
+            lambda m=model: unknown_profile(m, window=0),
+        ):
+            start = time.process_time()
+            with pytest.raises(LayoutError) as caught:
+                ask()
+            assert time.process_time() - start < 1
+            assert len(str(caught.value)) < 1200
+            assert str(caught.value).isprintable()
+    model_key(piece * 100_000)
+    gateway_of(piece * 100_000)
+    with pytest.raises(LayoutError, match="a model id is text, not 7"):
+        profile_for(7)  # type: ignore[arg-type]
 
 
 def test_limits_and_prices_follow_the_gateway():
