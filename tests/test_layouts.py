@@ -307,6 +307,52 @@ def test_what_is_not_known_has_a_defined_answer():
     assert len({gateway.name for gateway in gateways()}) == len(gateways())
 
 
+def test_what_models_take_beside_images_is_data():
+    opus, old, gpt, gemini = map(
+        profile_for, ("claude-opus-5", "claude-haiku-4-5", "gpt-5.6-sol", "gemini-3.8-flash")
+    )
+    assert (opus.prefill, profile_for("claude-opus-4-6").prefill, old.prefill, gpt.prefill) == (
+        False,
+        False,
+        True,
+        True,
+    )
+    assert (opus.limits["pdf_pages"], gemini.limits["pdf_pages"]) == (100, 1000)
+    assert gpt.limits["document_bytes"] == 50_000_000
+    bedrock = profile_for("us.anthropic.claude-opus-4-8").limits
+    assert (bedrock["documents_per_request"], bedrock["document_bytes"]) == (5, 20_000_000)
+    assert profile_for("bedrock/openai.gpt-5.6-sol").limits["document_bytes"] == 4_500_000
+    for model, minimum in (
+        ("claude-opus-5", 512), ("claude-opus-5-5", 512), ("claude-fable-5-1", 512), ("claude-opus-4-8", 1024),
+        ("claude-sonnet-5", 1024), ("claude-sonnet-4-6", 1024), ("claude-opus-4-5", 4096), ("claude-haiku-4-5", 4096),
+        ("gpt-5.1", 1024), ("gemini-2.5-pro", 2048), ("gemini-3.8-flash", 4096),
+    ):  # fmt: skip
+        cache = profile_for(model).cache
+        assert cache is not None
+        assert cache.minimum == minimum, model
+        assert (cache.lifetime, cache.breakpoints) == (
+            (300, 4) if "claude" in model else (300, 0) if "gpt" in model else (0, 0)
+        )
+    assert profile_for("kimi-k3").cache is None
+
+
+def test_pdf_pages_are_billed_as_they_were_measured():
+    """Against a public measurement (2026-10) of a page of text and of a scanned one."""
+    for model, text, as_text, scanned in (
+        ("claude-opus-5-5", 2347, 728, 1600), ("claude-haiku-4-5", 2115, 503, 1592), ("gemini-3.8-flash", 561, 561, 561),
+    ):  # fmt: skip
+        reader = profile_for(model)
+        page, ten = reader.pdf_tokens(1), reader.pdf_tokens(10)
+        assert page is not None
+        assert ten == 10 * page
+        assert abs(page / text - 1) < 0.07
+        if as_text != scanned:
+            bare = reader.pdf_tokens(1, text_tokens=0)
+            assert bare is not None
+            assert abs(bare / scanned - 1) < 0.07
+    assert profile_for("kimi-k3").pdf_tokens(1) is None
+
+
 def test_what_is_uncertain_says_so():
     """Whatever the sources leave open is a sentence in the file, and stands in what a person is shown."""
     said = {reader.name: f"{reader.uncertain} {reader.conflict}" for reader in profiles()}
