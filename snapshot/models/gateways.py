@@ -116,7 +116,7 @@ def gateway_of(model: str) -> tuple[Gateway, str]:
     while True:
         head, rest = _split(route, known)
         gateway = next((item for item in known if head in item.prefixes), None)
-        if gateway is None or (gateway is direct and gateway_prefix(rest, known) is None):
+        if gateway is None or (gateway is direct and _prefixed(rest, known) is None):
             break
         if gateway is not direct and not gateway.follow:
             return gateway, rest
@@ -134,7 +134,7 @@ def is_tag(text: str) -> bool:
     return _TAG.fullmatch(text) is not None
 
 
-def gateway_prefix(route: str, known: tuple[Gateway, ...]) -> Gateway | None:
+def _prefixed(route: str, known: tuple[Gateway, ...]) -> Gateway | None:
     """The gateway whose prefix an id begins with, makers' own prefixes aside."""
     head, _ = _split(route, known)
     return next((item for item in known if item.name != DIRECT and head in item.prefixes), None)
