@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
 import re
 import time
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -452,6 +455,7 @@ def test_a_folder_without_files_is_named(tmp_path, monkeypatch):
         ("billing = {", "biling = {", r"unknown key biling \(did you mean billing\?\)"),
         ('rule = "grid"', 'rule = "gird"', "reader r, billing: rule is 'gird', known rules are"),
         ("[[readers]]", "[[readers.lines]]", "mine.toml: readers is"),
+        ('name = "r"', f'name = "{"r" * 5000}"', r"reader 1: name is 'r+\.\.\., it must be text"),
         ("width = 1728", "width = 9223372036854775808", "layout default: width is 9223372036854775808, it must be a whole number from 1 to 10,000"),
         ("width = 1728", "width = 0", "layout default: width is 0, it must be a whole number from 1"),
         ("value = 3", "value = nan", "chars_per_token: value is nan, it must be a number above 0"),
@@ -470,8 +474,9 @@ def test_a_broken_layout_file_is_named(own, old, new, problem):
     own(FILE.replace(old, new, 1))
     with pytest.raises(LayoutError, match=problem) as caught:
         profiles()
-    assert "mine.toml" in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("mine.toml")
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 1200
 
 
 def test_no_shape_of_another_tool_is_better():
@@ -612,6 +617,25 @@ def test_a_folder_called_as_a_file_is_one_line(tmp_path):
     (tmp_path / "layouts" / "mine.toml").mkdir()
     with pytest.raises(LayoutError, match=r"mine\.toml: Is a directory"):
         profiles()
+
+
+def test_a_file_name_does_not_act_on_the_terminal(tmp_path, monkeypatch):
+    (tmp_path / "a\x1b[2J\n.toml").write_text("provider = 3", encoding="utf-8")
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path))
+    with pytest.raises(LayoutError, match=r"provider is 3, it must be text") as caught:
+        profiles()
+    assert str(caught.value).isprintable()
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path / "\x1b[2J"))
+    with pytest.raises(LayoutError, match="no folder with layout files") as caught:
+        profiles()
+    assert str(caught.value).isprintable()
+
+
+def test_profiles_are_copied_and_stored_as_they_are():
+    for reader in (*profiles(), profile_for("us.anthropic.claude-opus-5"), unknown_profile("x", window=9)):
+        assert pickle.loads(pickle.dumps(reader)) == reader == copy.deepcopy(reader)
+        assert replace(reader, window=7).window == 7
+    assert pickle.loads(pickle.dumps(gateways())) == gateways()
 
 
 GATEWAYS = """

@@ -61,7 +61,17 @@ from snapshot.models.schema import (
 )
 from snapshot.models.trials import trial_from
 
-__all__ = ["ENVIRONMENT", "LIMITS", "layout_files", "line_from", "profiles", "read_toml", "stamped"]
+__all__ = [
+    "ENVIRONMENT",
+    "LIMITS",
+    "label",
+    "layout_files",
+    "line_from",
+    "place",
+    "profiles",
+    "read_toml",
+    "stamped",
+]
 
 
 ENVIRONMENT = "SNAPSHOT_LAYOUTS"
@@ -81,7 +91,8 @@ def layout_files() -> list[Path]:
     for name in filter(None, os.environ.get(ENVIRONMENT, "").split(os.pathsep)):
         own = sorted(Path(name).glob("*.toml"))
         if not own:
-            raise LayoutError(f"{name}: no folder with layout files (*.toml); named by {ENVIRONMENT}")
+            said = name if name.isprintable() else shown(name)
+            raise LayoutError(f"{said}: no folder with layout files (*.toml); named by {ENVIRONMENT}")
         files += own
     return files
 
@@ -107,6 +118,18 @@ def stamped(files: list[Path]) -> tuple[tuple[Path, int], ...]:
         raise LayoutError(f"{error.filename}: {error.strerror}") from error
 
 
+def label(path: Path) -> str:
+    """The name of a layout file as errors show it."""
+    return path.name if path.name.isprintable() else shown(path.name)
+
+
+def place(path: Path, noun: str, entry: Mapping[str, Any], number: int) -> str:
+    """A table of a layout file as errors show it, by its name where that can be shown."""
+    name = entry.get("name")
+    named = isinstance(name, str) and name.isprintable() and 0 < len(name) <= 80
+    return f"{label(path)}, {noun} {name if named else number}"
+
+
 @cache
 def read_toml(path: Path, changed: int) -> Mapping[str, Any]:  # noqa: ARG001 -- part of the cache's key
     """The tables of a TOML file, as it was at the time `changed`.
@@ -117,11 +140,11 @@ def read_toml(path: Path, changed: int) -> Mapping[str, Any]:  # noqa: ARG001 --
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise LayoutError(f"{path.name}: {error.strerror}") from error
+        raise LayoutError(f"{label(path)}: {error.strerror}") from error
     except RecursionError as error:
-        raise LayoutError(f"{path.name}: nested too deeply") from error
+        raise LayoutError(f"{label(path)}: nested too deeply") from error
     except ValueError as error:  # no TOML, no UTF-8, or a number of too many digits
-        raise LayoutError(f"{path.name}: {str(error)[:300]}") from error
+        raise LayoutError(f"{label(path)}: {str(error)[:300]}") from error
 
 
 @cache
@@ -132,11 +155,10 @@ def _load(files: tuple[tuple[Path, int], ...]) -> tuple[ModelProfile, ...]:
         raw = read_toml(path, changed)
         if "gateways" in raw:
             continue
-        file = convert(raw, File, path.name)
+        file = convert(raw, File, label(path))
         rules: Mapping[str, Any] = raw.get("rules", {})
         for number, entry in enumerate(file.readers, 1):
-            name = entry.get("name", number)
-            where = f"{path.name}, reader {name if isinstance(name, str) and name.isprintable() else number}"
+            where = place(path, "reader", entry, number)
             whole = _extended(_spelled_out(entry, rules, where), tables, where)
             reader = convert(whole, ReaderTable, where)
             tables[reader.name] = whole

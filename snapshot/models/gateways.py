@@ -34,7 +34,7 @@ from functools import cache
 from pathlib import Path
 
 from snapshot.errors import LayoutError
-from snapshot.models.catalog import layout_files, line_from, read_toml, stamped
+from snapshot.models.catalog import label, layout_files, line_from, place, read_toml, stamped
 from snapshot.models.profile import ModelProfile, ModelVariant, best_match
 from snapshot.models.schema import GatewayFile, GatewayTable, convert, shown
 
@@ -188,10 +188,8 @@ def _load(files: tuple[tuple[Path, int], ...]) -> tuple[Gateway, ...]:
         raw = read_toml(path, changed)
         if "gateways" not in raw:
             continue
-        for number, entry in enumerate(convert(raw, GatewayFile, path.name).gateways, 1):
-            name = entry.get("name", number)
-            where = f"{path.name}, gateway {name if isinstance(name, str) and name.isprintable() else number}"
-            table = convert(entry, GatewayTable, where)
+        for number, entry in enumerate(convert(raw, GatewayFile, label(path)).gateways, 1):
+            table = convert(entry, GatewayTable, place(path, "gateway", entry, number))
             found[table.name] = Gateway(
                 name=table.name,
                 title=table.title,
