@@ -12,8 +12,8 @@ Partial pages need no condition of their own: `fitted_height` gives each the che
 through unresized, and the full height is always one.
 
 The search is exact. Where a smaller image is unresized and no dearer (`native_sizes` is None), the least
-size of so many columns and rows is the best with them, so those are all that is tried; elsewhere every
-unresized size is.
+size of so many columns and rows is the best with them, so those are all that is tried, up to the first that
+is resized; elsewhere every unresized size is.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 
 from snapshot.models.billing import BillingRule
 from snapshot.typeset.columns import column_width
@@ -103,6 +104,7 @@ def bounds_of(limits: Mapping[str, int], bounds: tuple[int, str] | None = None) 
     return Bounds(min([own, *sides]), limits.get("max_pixels", 0), limits.get("max_aspect", 0))
 
 
+@cache
 def solve(rule: BillingRule, cell: tuple[int, int], bounds: Bounds) -> Answer | None:
     """The best page for a rule, a cell in pixels and bounds; None where no page of `FEWEST_CELLS` fits."""
     best: Answer | None = None
@@ -111,11 +113,7 @@ def solve(rule: BillingRule, cell: tuple[int, int], bounds: Bounds) -> Answer | 
         if columns < _FEWEST_COLUMNS or columns * rows < FEWEST_CELLS or not bounds.allow(width, height):
             continue
         answer = Answer(width, height, columns, rows, rule.tokens(width, height))
-        if (
-            (best is None or answer.beats(best))
-            and rule.preprocess(width, height) == (width, height)
-            and rule.steady(width, height)
-        ):
+        if (best is None or answer.beats(best)) and rule.steady(width, height):
             best = answer
     return best
 
@@ -167,9 +165,14 @@ def line_columns(columns: int) -> int:
 def _sizes(rule: BillingRule, cell: tuple[int, int], side: int) -> Iterator[tuple[int, int]]:
     native = rule.native_sizes(side)
     if native is not None:
-        return native
-    return (
-        (width, height)
-        for width in range(_FEWEST_COLUMNS * cell[0], side + 1, cell[0])
-        for height in range(cell[1], side + 1, cell[1])
-    )
+        yield from native
+        return
+    for width in range(_FEWEST_COLUMNS * cell[0], side + 1, cell[0]):
+        heights = range(cell[1], side + 1, cell[1])
+        unresized = (height for height in heights if rule.preprocess(width, height) == (width, height))
+        # The smallest may be enlarged; whatever is larger than one that is scaled down is scaled down too.
+        lowest = next(unresized, side + 1)
+        for height in range(lowest, side + 1, cell[1]):
+            if height > lowest and rule.preprocess(width, height) != (width, height):
+                break
+            yield width, height

@@ -15,12 +15,22 @@ from snapshot.models.billing import (
     BillingRule,
     BudgetedPatches,
     BudgetFit,
+    CanvasTiles,
+    CroppedTiles,
+    FittedTiles,
     Grid,
+    KimiPatches,
     PaddedPatches,
-    rule_from,
+    PerArea,
+    PerAspect,
+    RowPatches,
+    ShortSideTiles,
 )
+from snapshot.models.billing.heights import fitted_height
 from snapshot.models.catalog import profiles
 from snapshot.models.ids import profile_for
+from snapshot.models.schema import ReaderTable, convert
+from snapshot.pages.layout import layout_for, layout_names
 from tests.conftest import HERE
 
 VECTORS = json.loads((HERE / "data" / "billing_vectors.json").read_text(encoding="utf-8"))
@@ -37,6 +47,9 @@ def rule_of(vector: dict[str, object]) -> BillingRule:
     return profile_for(model).rule_at(None if detail is None else str(detail))
 
 
+# xAI publishes no rule: what is measured lies near the area's price, not on it.
+INEXACT = {"grok-4.5"}
+
 tested = [vector for vector in VECTORS if vector["kind"] not in RECORDED]
 
 
@@ -44,8 +57,54 @@ tested = [vector for vector in VECTORS if vector["kind"] not in RECORDED]
     "vector", tested, ids=lambda v: f"{v['model']}-{v['width']}x{v['height']}-{v['detail']}"
 )
 def test_vectors(vector):
+    """To the token, also where the source allows for a difference: a wrong rounding would hide in it."""
     tokens = rule_of(vector).tokens(vector["width"], vector["height"])
-    assert abs(tokens - vector["expected_tokens"]) <= vector["tolerance"], vector["source"]
+    allowed = vector["tolerance"] if vector["model"] in INEXACT else 0
+    assert abs(tokens - vector["expected_tokens"]) <= allowed, vector["source"]
+
+
+def test_tolerance_is_where_it_is_needed_only():
+    off = {
+        vector["model"]
+        for vector in tested
+        if rule_of(vector).tokens(vector["width"], vector["height"]) != vector["expected_tokens"]
+    }
+    assert off == INEXACT
+
+
+@pytest.mark.parametrize(
+    ("rule", "width", "height", "tokens"),
+    [
+        # Worked by hand at the edges of each rounding: one pixel more or less is another token.
+        (PerArea(1000, 748_720), 100, 10, 1),
+        (PerArea(1000, 748_720), 91, 11, 2),
+        (PerArea(1000, 748_720), 1, 1, 1),
+        (PerArea(1850, 640_000), 50, 37, 1),
+        (PerArea(1850, 640_000), 1851, 1, 2),
+        (PerArea(1850, 640_000), 800, 800, 346),
+        (BudgetedPatches(32, 2500, 2048, "1.2"), 32, 32, 2),
+        (BudgetedPatches(32, 2500, 2048, "1.2"), 160, 32, 6),
+        (BudgetedPatches(32, 2500, 2048, "1.2"), 161, 32, 8),
+        (BudgetedPatches(32, 1536, 2048, "2.46"), 32, 32, 3),
+        (BudgetedPatches(32, 1536, 2048, "1.62"), 64, 32, 4),
+        (PaddedPatches(28, 1568, 1568), 28, 29, 2),
+        (RowPatches(28, 1540), 28, 28, 2),
+        (RowPatches(28, 1540), 29, 28, 3),
+        (KimiPatches(14, 16384, 7168), 28, 29, 2),
+        (ShortSideTiles(85, 170, 512, 2048, 768), 512, 512, 255),
+        (ShortSideTiles(85, 170, 512, 2048, 768), 513, 512, 425),
+        (CroppedTiles(258, 768, 384), 384, 384, 258),
+        (CroppedTiles(258, 768, 384), 385, 385, 1032),
+        (FittedTiles(560, 1601, 2), 560, 560, 1601),
+        (FittedTiles(560, 1601, 2), 561, 560, 3202),
+        (PerAspect(896, (100, 200), (10, 30)), 15, 10, 20),
+        (PerAspect(896, (100, 200), (10, 30)), 151, 1, 21),
+        (PerAspect(896, (100, 200), (10, 30)), 9, 1, 1),
+        (PerAspect(896, (100, 200), (10, 30)), 201, 1, 31),
+    ],
+)
+def test_roundings(rule, width, height, tokens):
+    assert rule.tokens(width, height) == tokens
 
 
 def test_no_vector_is_left_out_silently():
@@ -74,7 +133,6 @@ SHIPPED = tuple(
         )
     )
 )
-rules = st.sampled_from(SHIPPED)
 sides = st.integers(1, 9000)
 shrinking = [rule for rule in SHIPPED if rule.native_sizes(0) is None]
 choosy = [rule for rule in SHIPPED if rule.native_sizes(0) is not None]
@@ -110,16 +168,59 @@ def test_what_is_smaller_than_an_unresized_image_is_unresized_and_no_dearer(rule
     assert rule.tokens(seen[0], less) <= rule.tokens(*seen)
 
 
-@given(rules, sides, sides)
-def test_preprocessing_is_final(rule, width, height):
-    """What the encoder sees is never larger than it may be, and would not be resized again."""
+# Rules whose resize, done once more, may resize again: what the open processors do, at 4 % of random sizes
+# for Kimi, 2 % for GLM-5 and 0.3 % for Llama 4.
+UNSETTLED = (KimiPatches, BudgetFit, CanvasTiles)
+
+
+@given(st.sampled_from(shrinking), sides, sides)
+def test_the_encoder_sees_no_more_than_was_sent(rule, width, height):
     seen = rule.preprocess(width, height)
     assert min(seen) >= 1
-    # (Where one side is a pixel or two, OpenAI's reference arithmetic need not settle in one step.)
-    if rule in shrinking and min(width, height) * 200 > max(width, height) and min(width, height) > 340:
-        assert rule.tokens(*seen) == rule.tokens(width, height)
-        assert seen[0] <= width
-        assert seen[1] <= height
+    if isinstance(rule, BudgetFit) and width * height < rule.min_tokens * rule.patch**2:
+        return  # a few patches are enlarged to the least that there are
+    if isinstance(rule, CanvasTiles) and min(width, height) < rule.tile:
+        return  # enlarged to one tile
+    assert seen[0] <= width
+    assert seen[1] <= height
+
+
+@given(st.sampled_from([rule for rule in shrinking if not isinstance(rule, UNSETTLED)]), sides, sides)
+def test_preprocessing_is_final(rule, width, height):
+    """Of rules that fit an image into bounds: what is seen fits, so it is not resized again."""
+    # (Where one side is a few pixels, OpenAI's reference arithmetic need not settle in one step.)
+    if isinstance(rule, BudgetedPatches) and min(width, height) * 200 < max(width, height):
+        return
+    seen = rule.preprocess(width, height)
+    assert rule.preprocess(*seen) == seen
+    assert rule.tokens(*seen) == rule.tokens(width, height)
+
+
+@given(st.sampled_from(SHIPPED), st.integers(300, 2400), st.integers(1, 2400), st.integers(0, 60))
+def test_a_chosen_height_is_final(rule, width, needed, more):
+    """Of any rule: where a page may have a height at which it is not resized, it gets such a one."""
+    height = fitted_height(rule, width, needed, needed + more)
+    assert needed <= height <= needed + more
+    final = [
+        high
+        for high in range(needed, needed + more + 1)
+        if rule.preprocess(width, high) == (width, high) and rule.steady(width, high)
+    ]
+    assert (height in final) == bool(final)
+    assert height == needed + more or final
+    if final:
+        assert rule.tokens(width, height) == min(rule.tokens(width, high) for high in final)
+
+
+@pytest.mark.parametrize("name", list(layout_names()))
+def test_a_page_of_a_layout_is_final_at_every_height(name):
+    """What is promised: no page of a shipped layout, full or not, is resized, nor would a rounding do it."""
+    layout = layout_for(name=name)
+    for rows in range(1, layout.rows + 1):
+        size = layout.width, layout.page_height(rows)
+        assert layout.cell[1] * rows <= size[1] <= layout.height
+        assert layout.billing.preprocess(*size) == size, rows
+        assert layout.billing.steady(*size), rows
 
 
 @given(st.sampled_from(shrinking), st.data())
@@ -159,18 +260,36 @@ def isqrt_up(width: int, height: int) -> int:
     return int((1120 * max(width, height) / min(width, height)) ** 0.5) + 1
 
 
+FILE = {"name": "r", "title": "t", "models": ["m"], "chars_per_token": {"value": 3, "basis": "b"}}
+
+
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
         ({"rule": "patchwork"}, "known rules are padded-patches"),
         ({}, "rule is None"),
         ({"rule": "grid", "budget": 1120}, "unit is missing"),
-        ({"rule": "grid", "budget": 1120, "unit": 48, "cap": 3}, "cap is not a parameter"),
+        ({"rule": "grid", "budget": 1120, "unit": 48, "cap": 3}, "unknown key cap; known are budget, unit"),
+        ({"rule": "grid", "budget": 1120, "unti": 48}, r"unknown key unti \(did you mean unit\?\)"),
         ({"rule": "grid", "budget": "many", "unit": 48}, "budget is 'many', it must be a whole number"),
         ({"rule": "grid", "budget": True, "unit": 48}, "budget is True"),
+        ({"rule": "grid", "budget": 0, "unit": 48}, "budget is 0, it must be a whole number from 1 to"),
+        ({"rule": "grid", "budget": 2**63, "unit": 48}, "budget is 9223372036854775808, it must be a whole"),
+        (
+            {"rule": "per-aspect", "side": 896, "areas": [4, 3], "prices": [1, 2]},
+            "areas must rise, and each must have one of the prices",
+        ),
+        (
+            {"rule": "per-aspect", "side": 896, "areas": [], "prices": []},
+            r"areas is \[\], it must be a list of 1 to 100 whole numbers",
+        ),
+        (
+            {"rule": "budgeted-patches", "patch": 32, "budget": 9, "max_side": 9, "multiplier": "1e9"},
+            "multiplier is '1e9', it must be a number above 0 as text",
+        ),
     ],
 )
 def test_a_wrong_table_is_named(table, problem):
     with pytest.raises(LayoutError, match=problem) as caught:
-        rule_from(table, "some.toml, billing")
+        convert({**FILE, "billing": table}, ReaderTable, "some.toml")
     assert str(caught.value).startswith("some.toml, billing: ")

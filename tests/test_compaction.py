@@ -404,7 +404,7 @@ def test_after_a_turn_only_when_stable():
 
 def test_preflight_counts_the_draft():
     transcript = long_conversation(6)
-    draft = [Message("user", (Text("x " * 3000),))]
+    draft = [Message("user", (Text("word " * 3000),))]
     compaction = compact(transcript, model=VISION, window=12_000, trigger="preflight", draft=draft)
     assert compaction.transcript.messages[-1] == draft[0]
     fits = compact(transcript, model=VISION, window=50_000, trigger="preflight", draft=draft)

@@ -152,7 +152,7 @@ def test_case_001_serials_are_in():
         source,
         [(0, len(source.text))],
         tail=source_of(replace(transcript, messages=transcript.messages[-1:])).text,
-        budget=150,
+        budget=250,
         reader=READER,
     )
     listed = re.split(r", |: |\n", made.text)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import random
+import re
+import time
 from dataclasses import replace
 from decimal import Decimal
 
@@ -12,10 +17,13 @@ from hypothesis import strategies as st
 from benchmarks.page_size import FEWEST_CELLS, Answer, Bounds, bounds_of, explain, line_columns, solve
 from benchmarks.solve import compare
 from snapshot.errors import LayoutError
+from snapshot.models import catalog
+from snapshot.models import gateways as gateway_module
 from snapshot.models.billing import Grid
 from snapshot.models.catalog import ENVIRONMENT, layout_files, profiles
-from snapshot.models.gateways import gateway_named, gateway_of, gateways
-from snapshot.models.ids import model_key, profile_for
+from snapshot.models.gateways import gateway_named, gateway_of, gateways, via_gateway
+from snapshot.models.ids import model_key, profile_for, unknown_profile
+from snapshot.models.tokens import text_tokens
 from snapshot.pages.layout import layout_for, layout_names
 
 IDS = {
@@ -170,14 +178,100 @@ def test_every_price_is_in_order():
         ("databricks/databricks-claude-haiku-5-5", "databricks"), ("groq/qwen/qwen3.8-27b", "groq"),
         ("litellm/bedrock/us.anthropic.claude-opus-4-8", "bedrock"), ("somehost/claude-opus-4-8", "unknown"),
         ("bedrock_mantle/anthropic.claude-haiku-5-5", "bedrock"),
+        # As frameworks write them.
+        ("openai:gpt-5.1", "direct"), ("google-gla:gemini-3-pro", "direct"), ("anthropic:claude-opus-4-8", "direct"),
+        ("google_genai:gemini-3-pro", "direct"), ("openai-responses:gpt-5.1", "direct"), ("mistral:mistral-large-4", "direct"),
+        ("bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0", "bedrock"), ("bedrock_converse:us.anthropic.claude-opus-4-8", "bedrock"),
+        ("google-vertex:gemini-3-pro", "vertex"), ("google_vertexai:gemini-3-pro", "vertex"), ("azure_openai:gpt-5.1", "azure"),
+        ("openrouter:anthropic/claude-opus-4.8", "openrouter"), ("gateway/openai:gpt-5.1", "direct"), ("openai/azure/gpt-4o", "azure"),
+        ("anthropic/bedrock/anthropic.claude-opus-4-8", "bedrock"), ("vercel:anthropic/claude-opus-4.8", "unknown"),
+        ("somehost:claude-opus-4-8", "unknown"), ("ft:gpt-4o-mini:org::id", "fine-tuned"),
+        ("openai/ft:gpt-4o-mini-2024-07-18:my-org:x:id", "fine-tuned"), ("ollama:qwen2.5vl:7b", "ollama"),
+        ("projects/p/locations/us/publishers/anthropic/models/claude-opus-4-8", "vertex"),
+        ("arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-opus-4-8", "bedrock"),
     ],
 )  # fmt: skip
 def test_ids_tell_their_gateway(model, gateway):
-    assert gateway_of(model)[0].name == gateway
+    if not model.startswith("somehost:"):  # a host that only the model behind it tells from a tag
+        assert gateway_of(model)[0].name == gateway
+        assert model_key(model_key(model)) == model_key(model)
     assert layout_for(model).reader.route == gateway
-    direct = layout_for(model_key(model))
+    direct = layout_for(name=layout_for(model).reader.name)
     routed = layout_for(model)
     assert (routed.width, routed.height, routed.face) == (direct.width, direct.height, direct.face)
+
+
+@pytest.mark.parametrize(
+    ("model", "key", "name"),
+    [
+        ("llama3.1:8b", "llama3-1-8b", "llama-text"), ("ollama:llama3.1:8b", "llama3-1-8b", "llama-text"),
+        ("ollama/llama3.2-vision:11b", "llama3-2-vision-11b", "llama-3.2"), ("llama4:scout", "llama4", "llama-4"),
+        ("qwen3:8b", "qwen3-8b", "qwen-text"), ("qwen3:latest", "qwen3", "qwen-text"), ("qwen3-vl:8b", "qwen3-vl-8b", "qwen"),
+        ("qwen2.5-coder:32b-instruct-q4_K_M", "qwen2-5-coder-32b-instruct-q4_k_m", "qwen-text"),
+        ("mistral:7b", "mistral-7b", "mistral-text"), ("mistral-small3.2:24b", "mistral-small3-2-24b", "mistral"),
+        ("gpt-oss:20b", "gpt-oss-20b", "openai-text"), ("deepseek-r1:1.5b", "deepseek-r1-1-5b", "deepseek-text"),
+        ("mixtral:8x7b", "mixtral-8x7b", "mistral-text"), ("gpt-5.1:free", "gpt-5-1", "gpt-tile-5"),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5", "claude-standard"),
+        ("@cf/meta/llama-3.1-8b-instruct", "llama-3-1-8b-instruct", "llama-text"),
+    ],
+)  # fmt: skip
+def test_what_stands_behind_a_colon_is_a_size_or_is_left_out(model, key, name):
+    assert model_key(model) == key
+    assert profile_for(model).name == name
+
+
+def test_a_fine_tuned_model_has_no_price_of_its_base():
+    assert profile_for("ft:gpt-4o-mini:org::id").price is None
+    assert profile_for("gpt-4o-mini").price is not None
+
+
+def test_a_deployment_is_like_the_model_behind_it():
+    own = profile_for("azure/prod-chat-7", like="gpt-5.1")
+    assert (own.name, own.route, own.limits["images_per_request"]) == ("gpt-tile-5", "azure", 50)
+    assert own == profile_for("azure/gpt-5.1")
+    assert profile_for("prod-chat-7", like="gpt-5.1") == profile_for("gpt-5.1")
+    assert profile_for("prod-chat-7", like="azure/gpt-5.1").route == "azure"
+    assert profile_for("prod-chat-7", like="gpt-5.1", gateway="azure").route == "azure"
+    with pytest.raises(LayoutError, match="did you mean gpt-5"):
+        profile_for("azure/prod", like="gpt-5.x-mini")
+    with pytest.raises(LayoutError, match="no layout is known for model 'azure/prod-chat-7' at Azure"):
+        profile_for("azure/prod-chat-7")
+
+
+def test_an_unknown_model_with_a_window_is_text_only_and_dear():
+    own = unknown_profile("somehost/acme-7", window=32_000)
+    assert (own.window, own.vision, own.billing, own.price, own.prefill) == (32_000, False, None, None, False)
+    assert own.chars_per_token == min(reader.chars_per_token for reader in profiles())
+    assert own.route == "unknown"
+    assert unknown_profile("acme-7", window=32_000, gateway="bedrock").limits["image_bytes"] == 3_750_000
+    for window in (0, -5, 10**10, 2.5, True, "8000", None):
+        with pytest.raises(LayoutError, match="a whole number of tokens") as caught:
+            unknown_profile("acme", window=window)  # type: ignore[arg-type]
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "piece", ["a", "a-", "-v1", "a.", "litellm/", "x:", "openai:", "us.", "1b", "é", "\x1b[2J\n"]
+)
+def test_long_ids_are_refused_at_once_and_in_one_short_line(piece):
+    for times in (20, 100_000):
+        model = piece * times
+        for ask in (
+            lambda m=model: profile_for(m),
+            lambda m=model: profile_for("x", like=m),
+            lambda m=model: profile_for("gpt-5.1", gateway=m),
+            lambda m=model: unknown_profile(m, window=0),
+        ):
+            start = time.process_time()
+            with pytest.raises(LayoutError) as caught:
+                ask()
+            assert time.process_time() - start < 1
+            assert len(str(caught.value)) < 1200
+            assert str(caught.value).isprintable()
+    model_key(piece * 100_000)
+    gateway_of(piece * 100_000)
+    with pytest.raises(LayoutError, match="a model id is text, not 7"):
+        profile_for(7)  # type: ignore[arg-type]
 
 
 def test_limits_and_prices_follow_the_gateway():
@@ -219,6 +313,52 @@ def test_what_is_not_known_has_a_defined_answer():
     with pytest.raises(LayoutError, match="there are direct"):
         profile_for("gpt-5.5", gateway="nobody")
     assert len({gateway.name for gateway in gateways()}) == len(gateways())
+
+
+def test_what_models_take_beside_images_is_data():
+    opus, old, gpt, gemini = map(
+        profile_for, ("claude-opus-5", "claude-haiku-4-5", "gpt-5.6-sol", "gemini-3.8-flash")
+    )
+    assert (opus.prefill, profile_for("claude-opus-4-6").prefill, old.prefill, gpt.prefill) == (
+        False,
+        False,
+        True,
+        True,
+    )
+    assert (opus.limits["pdf_pages"], gemini.limits["pdf_pages"]) == (100, 1000)
+    assert gpt.limits["document_bytes"] == 50_000_000
+    bedrock = profile_for("us.anthropic.claude-opus-4-8").limits
+    assert (bedrock["documents_per_request"], bedrock["document_bytes"]) == (5, 20_000_000)
+    assert profile_for("bedrock/openai.gpt-5.6-sol").limits["document_bytes"] == 4_500_000
+    for model, minimum in (
+        ("claude-opus-5", 512), ("claude-opus-5-5", 512), ("claude-fable-5-1", 512), ("claude-opus-4-8", 1024),
+        ("claude-sonnet-5", 1024), ("claude-sonnet-4-6", 1024), ("claude-opus-4-5", 4096), ("claude-haiku-4-5", 4096),
+        ("gpt-5.1", 1024), ("gemini-2.5-pro", 2048), ("gemini-3.8-flash", 4096),
+    ):  # fmt: skip
+        cache = profile_for(model).cache
+        assert cache is not None
+        assert cache.minimum == minimum, model
+        assert (cache.lifetime, cache.breakpoints) == (
+            (300, 4) if "claude" in model else (300, 0) if "gpt" in model else (0, 0)
+        )
+    assert profile_for("kimi-k3").cache is None
+
+
+def test_pdf_pages_are_billed_as_they_were_measured():
+    """Against a public measurement (2026-10) of a page of text and of a scanned one."""
+    for model, text, as_text, scanned in (
+        ("claude-opus-5-5", 2347, 728, 1600), ("claude-haiku-4-5", 2115, 503, 1592), ("gemini-3.8-flash", 561, 561, 561),
+    ):  # fmt: skip
+        reader = profile_for(model)
+        page, ten = reader.pdf_tokens(1), reader.pdf_tokens(10)
+        assert page is not None
+        assert ten == 10 * page
+        assert abs(page / text - 1) < 0.07
+        if as_text != scanned:
+            bare = reader.pdf_tokens(1, text_tokens=0)
+            assert bare is not None
+            assert abs(bare / scanned - 1) < 0.07
+    assert profile_for("kimi-k3").pdf_tokens(1) is None
 
 
 def test_what_is_uncertain_says_so():
@@ -315,6 +455,18 @@ def test_a_folder_without_files_is_named(tmp_path, monkeypatch):
         ("billing = {", "biling = {", r"unknown key biling \(did you mean billing\?\)"),
         ('rule = "grid"', 'rule = "gird"', "reader r, billing: rule is 'gird', known rules are"),
         ("[[readers]]", "[[readers.lines]]", "mine.toml: readers is"),
+        ('name = "r"', f'name = "{"r" * 5000}"', r"reader 1: name is 'r+\.\.\., it must be text"),
+        ("width = 1728", "width = 9223372036854775808", "layout default: width is 9223372036854775808, it must be a whole number from 1 to 10,000"),
+        ("width = 1728", "width = 0", "layout default: width is 0, it must be a whole number from 1"),
+        ("value = 3", "value = nan", "chars_per_token: value is nan, it must be a number above 0"),
+        ("value = 3", "value = 1e308", "chars_per_token: value is 1e\\+308, it must be a number above 0"),
+        ('title = "t"', 'title = "t"\nprice = { input = "1e999" }', "price: input is '1e999', it must be US dollars as text"),
+        ('title = "t"', 'title = "t"\nprice = { input = "1", steps = [{ above = 1 }] }', "price, step 1: input is missing"),
+        ('title = "t"', 'title = "a\\u001b[2J"', "title is 'a.x1b.2J', it must be text without control characters"),
+        ('title = "t"', 'title = "t"\ndocuments = { page_tokens = 3 }', "documents: page_image is missing, it must be true or false"),
+        ('title = "t"', 'title = "t"\ncache = { livetime = 3 }', r"cache: unknown key livetime \(did you mean lifetime\?\)"),
+        ('title = "t"', 'title = "t"\nprefill = 1', "prefill is 1, it must be true or false"),
+        ("as_of = 2026-01-01", "as_of = 2026-01-01T00:00:00Z", "as_of is datetime"),
     ],
 )  # fmt: skip
 def test_a_broken_layout_file_is_named(own, old, new, problem):
@@ -322,8 +474,9 @@ def test_a_broken_layout_file_is_named(own, old, new, problem):
     own(FILE.replace(old, new, 1))
     with pytest.raises(LayoutError, match=problem) as caught:
         profiles()
-    assert "mine.toml" in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("mine.toml")
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 1200
 
 
 def test_no_shape_of_another_tool_is_better():
@@ -355,7 +508,7 @@ def test_the_solver_is_exact(width, height, name):
     reader = next(reader for reader in profiles() if reader.name == name)
     rule = reader.billing
     assert rule is not None
-    small = replace(rule, budget=40) if isinstance(rule, Grid) else rule  # type: ignore[type-var]
+    small = Grid(40, rule.unit) if isinstance(rule, Grid) else rule
     answer = solve(small, (4, 5), Bounds(side=360))
     if answer is None:
         return
@@ -391,3 +544,141 @@ def test_layouts_are_what_the_solver_finds():
         assert answer is not None
         assert (layout.width, layout.height) == (answer.width, answer.height), name
         assert (layout.capacity, layout.tokens) == (answer.cells, answer.tokens)
+
+
+EVIL = [
+    "0", "-1", "1", "2", "7", "1000000000", "9223372036854775808", "9" * 40, "9" * 5000, "0x" + "f" * 5000, "1.5", "1e999",
+    "nan", "inf", "-inf", "true", '""', '"x"', '"../../../../etc/passwd"', '"a\\u0000b"', '"\\u001b[2J"', '"\\u202e"',
+    '"1e999"', '"nan"', '"0"', '"-1"', '"9999999999999999"', '"(a+"', '"[[["', "[]", "[0, 0]", "[-1, 16]", "[1, 1]",
+    "[100000, 100000]", '[""]', "[[1]]", "{}", '["*"]', "1979-05-27", "1979-05-27T07:32:00Z", '"' + "a*" * 3000 + '"',
+    '"drawn-9x16"', '"grid"', '{ rule = "grid", budget = 1, unit = 1 }', "[{}]",
+]  # fmt: skip
+SPOT = re.compile(r"= *(\"[^\"\n]*\"|'[^'\n]*'|\[[^\]\n]*\]|[0-9][0-9_.\-]*|true|false)(?=[ ,}\n])")
+
+
+def harmless(path, start, stop, value, folder):
+    """Whether a shipped file with another value is refused in one line; where it is not, figures are sane."""
+    text = path.read_text(encoding="utf-8")
+    own = folder / path.name
+    own.parent.mkdir()
+    own.write_text(text[:start] + value + text[stop:], encoding="utf-8")
+    try:
+        loaded = catalog._load(((own, 1),))
+        known = gateway_module._load(((own, 1),))
+    except LayoutError as error:
+        said = str(error)
+        return said.startswith(path.name) and said.isprintable() and len(said) < 1200
+    for reader in loaded:
+        for rule in filter(None, (reader.billing, *reader.billing_at.values())):
+            for size in ((1, 1), (1568, 728), (10_000, 10_000), (3, 9999)):
+                if rule.tokens(*size) < 1 or min(rule.preprocess(*size)) < 1:
+                    return False
+        if reader.price is not None and reader.price.times(Decimal("1.1")).at(10**9).input > 10**8:
+            return False
+        if text_tokens("some text", reader) < 1 or not str(reader.trials).isprintable():
+            return False
+    claude = profile_for("claude-opus-4-8")
+    return all(
+        via_gateway(claude, item, "claude-opus-4-8", "us.anthropic.claude").window >= 0 for item in known
+    )
+
+
+@pytest.mark.parametrize("path", layout_files(), ids=lambda path: path.name)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 20))])
+def test_a_hostile_value_is_one_line_or_does_no_harm(path, seed, tmp_path):
+    """Any value of any shipped file by what an attacker would have there; sampled, with fixed seeds."""
+    spots = [match.span(1) for match in SPOT.finditer(path.read_text(encoding="utf-8"))]
+    assert len(spots) > 5
+    picks = random.Random(f"{path.name}{seed}")
+    for number in range(20):
+        spot, value = picks.choice(spots), picks.choice(EVIL)
+        assert harmless(path, *spot, value, tmp_path / str(number)), (spot, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a = " + "[" * 100_000, "nested too deeply"),
+        ("a = " + "9" * 5000, "mine.toml: "),
+        ("a = \"\\ud800\"", "mine.toml: "),
+        ("\x00", "mine.toml: "),
+    ],
+)  # fmt: skip
+def test_what_is_no_toml_is_one_line(own, text, problem):
+    own(text)
+    with pytest.raises(LayoutError, match=problem) as caught:
+        profiles()
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.usefixtures("own")
+def test_a_folder_called_as_a_file_is_one_line(tmp_path):
+    (tmp_path / "layouts" / "mine.toml").mkdir()
+    with pytest.raises(LayoutError, match=r"mine\.toml: Is a directory"):
+        profiles()
+
+
+def test_a_file_name_does_not_act_on_the_terminal(tmp_path, monkeypatch):
+    (tmp_path / "a\x1b[2J\n.toml").write_text("provider = 3", encoding="utf-8")
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path))
+    with pytest.raises(LayoutError, match=r"provider is 3, it must be text") as caught:
+        profiles()
+    assert str(caught.value).isprintable()
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path / "\x1b[2J"))
+    with pytest.raises(LayoutError, match="no folder with layout files") as caught:
+        profiles()
+    assert str(caught.value).isprintable()
+
+
+def test_profiles_are_copied_and_stored_as_they_are():
+    for reader in (*profiles(), profile_for("us.anthropic.claude-opus-5"), unknown_profile("x", window=9)):
+        assert pickle.loads(pickle.dumps(reader)) == reader == copy.deepcopy(reader)
+        assert replace(reader, window=7).window == 7
+    assert pickle.loads(pickle.dumps(gateways())) == gateways()
+
+
+GATEWAYS = """
+as_of = 2026-01-01
+sources = ["s"]
+[[gateways]]
+name = "house"
+title = "our proxy"
+prefixes = ["house"]
+ids = 'house-.*'
+prices = "list"
+limits = { images_per_request = 3 }
+[[gateways.lines]]
+models = ["claude-*"]
+window = 90000
+limits = { image_bytes = 7 }
+[[gateways.surcharges]]
+ids = '.*'
+factor = "1.5"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("ids = 'house-.*'", "ids = '('", "gateway house: ids is no regular expression"),
+        ("ids = '.*'", "ids = '('", "gateway house, surcharge 1: ids is no regular expression"),
+        ('factor = "1.5"', 'factor = "1e999"', "surcharge 1: factor is '1e999', it must be US dollars as text"),
+        ('factor = "1.5"', "factor = 1.5", "surcharge 1: factor is 1.5, it must be US dollars"),
+        ('prices = "list"', 'prices = "all"', "gateway house: prices is 'all', it must be one of list, none"),
+        ("window = 90000", "window = 9223372036854775808", "gateway house, line 1: window is 9223372036854775808"),
+        ("image_bytes = 7", "image_byte = 7", r"line 1, limits: unknown key image_byte \(did you mean image_bytes\?\)"),
+        ('title = "our proxy"', "", "gateway house: title is missing, it must be text"),
+        ('name = "house"', 'name = "a\\u001b[2J"', r"gateway 1: name is 'a\\x1b\[2J', it must be text without control"),
+    ],
+)  # fmt: skip
+def test_a_broken_gateway_is_named(own, old, new, problem):
+    assert old in GATEWAYS
+    own(GATEWAYS)
+    line = profile_for("house/claude-opus-4-8")
+    assert (line.window, line.limits["image_bytes"], line.limits["images_per_request"]) == (90_000, 7, 3)
+    own(GATEWAYS.replace(old, new, 1))
+    with pytest.raises(LayoutError, match=problem) as caught:
+        gateways()
+    assert str(caught.value).startswith("mine.toml, ")
+    assert str(caught.value).isprintable()

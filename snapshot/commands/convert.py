@@ -49,8 +49,7 @@ def add(commands: Commands) -> None:
 
 
 def _listed() -> str:
-    from snapshot.transcripts.registry import READ_ONLY
-    from snapshot.transcripts.registry import FORMATS
+    from snapshot.transcripts.registry import FORMATS, READ_ONLY
 
     return ", ".join(name for name in FORMATS if name not in READ_ONLY)
 

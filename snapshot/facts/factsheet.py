@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from snapshot.facts.patterns import Fact, find, look
 from snapshot.facts.use import Uses, as_facts, names_in
-from snapshot.models.tokens import text_tokens
+from snapshot.models.tokens import most_chars, most_tokens, text_tokens
 from snapshot.source.marks import ELIDED
 from snapshot.source.source import Source, strict_text
 
@@ -90,7 +90,7 @@ def factsheet(
     # What is too long for its share goes behind everything else, in the same order.
     share = max(1, budget // _SHARE)
     ranked.sort(key=lambda fact: fact.kind != "named" and _dear(fact.text, share, reader))
-    most = min(len(ranked), int(budget * reader.chars_per_token) + 1) if budget > 0 else 0
+    most = min(len(ranked), most_chars(budget, reader)) if budget > 0 else 0
     ranked = _without_parts(ranked[:most]) + ranked[most:]
     most = min(most, len(ranked))
     labels = [_label(fact, pages) for fact in ranked[:most]]
@@ -153,8 +153,8 @@ def _without_parts(facts: Sequence[Fact]) -> list[Fact]:
 
 
 def _dear(text: str, share: int, reader: ModelProfile) -> bool:
-    # A character costs two tokens at most, which answers for most strings without counting.
-    return 2 * len(text) > share and text_tokens(text, reader) > share
+    # What so many characters cost at most answers for most strings without counting.
+    return most_tokens(len(text), reader) > share and text_tokens(text, reader) > share
 
 
 def _without_elisions(facts: Iterable[Fact], source: Source) -> Iterable[Fact]:

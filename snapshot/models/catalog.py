@@ -1,6 +1,6 @@
 """Readers: what is known of models as readers of pages, from `layouts/*.toml` and a user's own files.
 
-A layout file holds one provider. Its keys:
+A layout file holds one provider. Its keys (declared with their bounds in `snapshot.models.schema`):
 
 * `provider`, `as_of` (date of the figures), `sources`; `[rules]`: billing rules that readers share, by name
 * `[[readers]]`: one for each kind of model that is billed and sees alike
@@ -12,8 +12,11 @@ A layout file holds one provider. Its keys:
     * `window`: context window in tokens; `max_output`: the longest answer in tokens; absent where not known
     * `price`: USD per million tokens as text: `input`, `cache_write`, `cache_read`, `output`; `steps`: the
       same `above` so many tokens of prompt, for the whole prompt
-    * `chars_per_token`: `value` and `basis`, for ASCII text; `tokenizer`: a vocabulary that counts exactly
-    * `limits`: what the provider refuses, see `LIMITS`
+    * `chars_per_token`: `value` and `basis`, for common ASCII text, and `rates`: the vocabulary that its own
+      is like; `tokenizer`: its own, which counts exactly where it is installed
+    * `limits`: what the provider refuses, see `schema.Limits`
+    * `documents`: how PDF files are billed; `cache`: what the prompt cache does; `prefill`: false where
+      requests that end in the assistant's words are refused
     * `trials`: published trials of how well it reads, see `snapshot.models.trials`; `evidence`: what else is
       known of that, or a sentence that begins with "not measured"
     * `uncertain`, `conflict`: a sentence on figures that are not certain; which of several was taken, and why
@@ -23,7 +26,7 @@ A layout file holds one provider. Its keys:
     * `example`: a model id that stands for the reader where costs are compared
     * `peers`: pages that other tools send, to compare with: `size`, `who`, and `glyphs` on their `cell`
     * `[[readers.lines]]`: models of the reader that differ: `models`, and their own `window`, `max_output`,
-      `price`, `limits`, `billing_at`
+      `price`, `limits`, `billing_at`, `prefill`, `cache`
     * `extends`: the name of a reader of which everything else is taken that the table does not give
 
 A user's file of the same form adds readers, or replaces one by giving its name again. Its folder is named by
@@ -44,16 +47,27 @@ from typing import Any
 
 from snapshot._resources import locate
 from snapshot.errors import LayoutError
-from snapshot.models.billing import BillingRule, rule_from
-from snapshot.models.profile import ModelProfile, ModelVariant, PageShape, Peer, Price
-from snapshot.models.schema import Key, check, money
+from snapshot.models.profile import ModelProfile, ModelVariant, Peer, Price
+from snapshot.models.schema import (
+    File,
+    Limits,
+    LineTable,
+    PeerTable,
+    PriceTable,
+    ReaderTable,
+    StepTable,
+    convert,
+    shown,
+)
 from snapshot.models.trials import trial_from
 
 __all__ = [
     "ENVIRONMENT",
     "LIMITS",
+    "label",
     "layout_files",
     "line_from",
+    "place",
     "profiles",
     "read_toml",
     "stamped",
@@ -63,78 +77,8 @@ __all__ = [
 ENVIRONMENT = "SNAPSHOT_LAYOUTS"
 """The environment variable that names folders of a user's own layout files."""
 
-LIMITS = {
-    "images_per_request": Key("count"),
-    "images_per_message": Key("count"),
-    "image_bytes": Key("count"),
-    "request_bytes": Key("count"),
-    "max_side": Key("count"),
-    "many_images": Key("count"),
-    "max_side_many": Key("count"),
-    "max_aspect": Key("count"),
-    "max_patches": Key("count"),
-    "max_pixels": Key("count"),
-}
-"""Limits: images in a request and in a message; bytes of an image and of a request (base64); pixels of a
-side, and of a side with more than `many_images` images in the request; long side over short side; patches
-after resizing; pixels of an image."""
-
-_FILE = {
-    "provider": Key("text", required=True),
-    "as_of": Key("date", required=True),
-    "sources": Key("texts", required=True),
-    "rules": Key("table"),
-    "readers": Key("tables", required=True),
-}
-_LINE = {
-    "models": Key("texts", required=True),
-    "window": Key("count"),
-    "max_output": Key("count"),
-    "price": Key("table"),
-    "limits": Key("table"),
-    "billing_at": Key("table"),
-}
-_READER = {
-    "name": Key("text", required=True),
-    "title": Key("text", required=True),
-    "example": Key("text"),
-    **_LINE,
-    "extends": Key("text"),
-    "vision": Key("flag"),
-    "detail": Key("text"),
-    "billing": Key("rule"),
-    "chars_per_token": Key("table", required=True),
-    "tokenizer": Key("text", values=("o200k_base", "qwen3", "llama3", "claude-new", "claude-old")),
-    "uncertain": Key("text"),
-    "conflict": Key("text"),
-    "evidence": Key("texts"),
-    "trials": Key("tables"),
-    "bounds": Key("table"),
-    "peers": Key("tables"),
-    "layouts": Key("table"),
-    "lines": Key("tables"),
-}
-_STEP = {
-    "input": Key("money", required=True),
-    "cache_write": Key("money"),
-    "cache_read": Key("money"),
-    "output": Key("money"),
-}
-_PRICE = {**_STEP, "steps": Key("tables")}
-_RATIO = {"value": Key("number", required=True), "basis": Key("text", required=True)}
-_SHAPE = {
-    "face": Key("text", required=True),
-    "width": Key("count", required=True),
-    "height": Key("count", required=True),
-    "text_columns": Key("count"),
-}
-_BOUNDS = {"max_side": Key("count", required=True), "why": Key("text", required=True)}
-_PEER = {
-    "size": Key("size", required=True),
-    "who": Key("text", required=True),
-    "glyphs": Key("text"),
-    "cell": Key("size"),
-}
+LIMITS: tuple[str, ...] = Limits.__struct_fields__
+"""The names of all limits."""
 
 
 def layout_files() -> list[Path]:
@@ -147,7 +91,8 @@ def layout_files() -> list[Path]:
     for name in filter(None, os.environ.get(ENVIRONMENT, "").split(os.pathsep)):
         own = sorted(Path(name).glob("*.toml"))
         if not own:
-            raise LayoutError(f"{name}: no folder with layout files (*.toml); named by {ENVIRONMENT}")
+            said = name if name.isprintable() else shown(name)
+            raise LayoutError(f"{said}: no folder with layout files (*.toml); named by {ENVIRONMENT}")
         files += own
     return files
 
@@ -162,38 +107,63 @@ def profiles() -> tuple[ModelProfile, ...]:
 
 
 def stamped(files: list[Path]) -> tuple[tuple[Path, int], ...]:
-    """Files with the time of their last change, to cache what was read of them by."""
-    return tuple((path, path.stat().st_mtime_ns) for path in files)
+    """Files with the time of their last change, to cache what was read of them by.
+
+    Raises:
+        LayoutError: one cannot be read.
+    """
+    try:
+        return tuple((path, path.stat().st_mtime_ns) for path in files)
+    except OSError as error:
+        raise LayoutError(f"{error.filename}: {error.strerror}") from error
+
+
+def label(path: Path) -> str:
+    """The name of a layout file as errors show it."""
+    return path.name if path.name.isprintable() else shown(path.name)
+
+
+def place(path: Path, noun: str, entry: Mapping[str, Any], number: int) -> str:
+    """A table of a layout file as errors show it, by its name where that can be shown."""
+    name = entry.get("name")
+    named = isinstance(name, str) and name.isprintable() and 0 < len(name) <= 80
+    return f"{label(path)}, {noun} {name if named else number}"
+
+
+@cache
+def read_toml(path: Path, changed: int) -> Mapping[str, Any]:  # noqa: ARG001 -- part of the cache's key
+    """The tables of a TOML file, as it was at the time `changed`.
+
+    Raises:
+        LayoutError: it cannot be read, or is no TOML.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LayoutError(f"{label(path)}: {error.strerror}") from error
+    except RecursionError as error:
+        raise LayoutError(f"{label(path)}: nested too deeply") from error
+    except ValueError as error:  # no TOML, no UTF-8, or a number of too many digits
+        raise LayoutError(f"{label(path)}: {str(error)[:300]}") from error
 
 
 @cache
 def _load(files: tuple[tuple[Path, int], ...]) -> tuple[ModelProfile, ...]:
     found: dict[str, ModelProfile] = {}
     tables: dict[str, Mapping[str, Any]] = {}
-    for path, _ in files:
-        table = read_toml(path)
-        if "gateways" in table:
+    for path, changed in files:
+        raw = read_toml(path, changed)
+        if "gateways" in raw:
             continue
-        check(table, _FILE, path.name)
-        for number, entry in enumerate(table["readers"], 1):
-            where = f"{path.name}, reader {entry.get('name', number)}"
-            whole = _extended(entry, tables, where)
-            check(whole, _READER, where)
-            tables[whole["name"]] = {**whole, "_rules": table.get("rules", {})}
-            found[whole["name"]] = _reader(table, whole, where)
+        file = convert(raw, File, label(path))
+        rules: Mapping[str, Any] = raw.get("rules", {})
+        for number, entry in enumerate(file.readers, 1):
+            where = place(path, "reader", entry, number)
+            whole = _extended(_spelled_out(entry, rules, where), tables, where)
+            reader = convert(whole, ReaderTable, where)
+            tables[reader.name] = whole
+            found[reader.name] = _profile(file, reader, where)
     return tuple(found.values())
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file.
-
-    Raises:
-        LayoutError: it is no TOML.
-    """
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise LayoutError(f"{path.name}: {error}") from error
 
 
 def _extended(
@@ -203,124 +173,105 @@ def _extended(
     base = entry.get("extends")
     if base is None:
         return entry
-    if base not in tables:
-        near = get_close_matches(str(base), tables, n=1)
+    if not isinstance(base, str) or base not in tables:
+        near = get_close_matches(str(base)[:80], tables, n=1) if isinstance(base, str) else ()
         raise LayoutError(
-            f"{where}: extends {base!r}, which is no reader"
+            f"{where}: extends {shown(base)}, which is no reader"
             + (f" (did you mean {near[0]}?)" if near else f"; there are {', '.join(tables)}")
         )
     inherited = dict(tables[base])
-    rules = inherited.pop("_rules")
-    # Rules of the other file are named there only: written out, they need no name.
-    if isinstance(inherited.get("billing"), str):
-        inherited["billing"] = rules[inherited["billing"]]
-    for holder in (inherited, *inherited.get("lines", ())):
-        at = holder.get("billing_at", {})
-        if any(isinstance(rule, str) for rule in at.values()):
-            holder["billing_at"] = {k: rules[v] if isinstance(v, str) else v for k, v in at.items()}
     if "models" in entry and "lines" not in entry:
         inherited.pop("lines", None)
     return {**inherited, **entry}
 
 
-def _reader(file: Mapping[str, Any], entry: Mapping[str, Any], where: str) -> ModelProfile:
-    vision = entry.get("vision", True)
-    if vision and "billing" not in entry:
+def _spelled_out(entry: Mapping[str, Any], rules: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The entry with each rule that it names in place of its name, which holds in its own file only."""
+
+    def rule(value: object, at: str) -> object:
+        if isinstance(value, str) and value not in rules:
+            there = ", ".join(rules) or "there are none"
+            raise LayoutError(f"{where}, {at}: {shown(value)} is not one of [rules]: {there}")
+        return rules[value] if isinstance(value, str) else value
+
+    def with_rules(table: Any) -> Any:
+        at = table.get("billing_at") if isinstance(table, dict) else None
+        if not isinstance(at, dict):
+            return table
+        return {**table, "billing_at": {key: rule(value, f"billing_at {key}") for key, value in at.items()}}
+
+    spelled = with_rules(dict(entry))
+    if "billing" in spelled:
+        spelled["billing"] = rule(spelled["billing"], "billing")
+    if isinstance(spelled.get("lines"), list):
+        spelled["lines"] = [with_rules(line) for line in spelled["lines"]]
+    return spelled
+
+
+def _profile(file: File, table: ReaderTable, where: str) -> ModelProfile:
+    if table.vision and table.billing is None:
         raise LayoutError(f"{where}: billing is missing; a reader without vision says vision = false")
-    rules = file.get("rules", {})
-    ratio = check(entry["chars_per_token"], _RATIO, f"{where}, chars_per_token")
-    bounds = check(entry["bounds"], _BOUNDS, f"{where}, bounds") if "bounds" in entry else None
-    peers = [check(peer, _PEER, f"{where}, peers") for peer in entry.get("peers", ())]
-    shapes = {
-        name: check(shape, _SHAPE, f"{where}, layout {name}")
-        for name, shape in entry.get("layouts", {}).items()
-    }
-    if vision and "default" not in shapes:
+    if table.vision and "default" not in table.layouts:
         raise LayoutError(f"{where}: layouts has no default; `python -m benchmarks.solve` finds one")
-    own = line_from(entry, rules, where)
     return ModelProfile(
-        name=entry["name"],
-        title=entry["title"],
-        provider=file["provider"],
-        models=own.models,
-        vision=vision,
-        billing=_rule(entry["billing"], rules, f"{where}, billing") if vision else None,
-        chars_per_token=float(ratio["value"]),
-        basis=ratio["basis"],
-        as_of=file["as_of"],
-        detail=entry.get("detail", ""),
-        window=own.window,
-        max_output=own.max_output,
-        price=own.price,
-        billing_at=own.billing_at,
-        tokenizer=entry.get("tokenizer", ""),
-        limits=own.limits,
-        bounds=None if bounds is None else (bounds["max_side"], bounds["why"]),
-        layouts={name: PageShape(**shape) for name, shape in shapes.items()},
-        peers=tuple(
-            Peer(
-                width=peer["size"][0],
-                height=peer["size"][1],
-                who=peer["who"],
-                glyphs=peer.get("glyphs", ""),
-                cell=tuple(peer["cell"]) if "cell" in peer else None,
-            )
-            for peer in peers
-        ),
-        lines=tuple(
-            line_from(check(line, _LINE, f"{where}, line {number}"), rules, f"{where}, line {number}")
-            for number, line in enumerate(entry.get("lines", ()), 1)
-        ),
-        example=entry.get("example", ""),
-        uncertain=entry.get("uncertain", ""),
-        conflict=entry.get("conflict", ""),
-        evidence=tuple(entry.get("evidence", ())),
-        trials=tuple(
-            trial_from(trial, f"{where}, trial {number}")
-            for number, trial in enumerate(entry.get("trials", ()), 1)
-        ),
-        sources=tuple(file["sources"]),
+        name=table.name,
+        title=table.title,
+        provider=file.provider,
+        models=table.models,
+        vision=table.vision,
+        billing=table.billing if table.vision else None,
+        chars_per_token=table.chars_per_token.value,
+        basis=table.chars_per_token.basis,
+        as_of=file.as_of,
+        detail=table.detail or "",
+        window=table.window,
+        max_output=table.max_output,
+        price=_price(table.price),
+        billing_at=table.billing_at,
+        tokenizer=table.tokenizer or "",
+        rates=table.chars_per_token.rates or "",
+        limits=table.limits.given(),
+        documents=table.documents,
+        prefill=table.prefill,
+        cache=table.cache,
+        bounds=None if table.bounds is None else (table.bounds.max_side, table.bounds.why),
+        layouts=table.layouts,
+        peers=tuple(map(_peer, table.peers)),
+        lines=tuple(map(line_from, table.lines)),
+        example=table.example or "",
+        uncertain=table.uncertain or "",
+        conflict=table.conflict or "",
+        evidence=table.evidence,
+        trials=tuple(map(trial_from, table.trials)),
+        sources=file.sources,
     )
 
 
-def line_from(table: Mapping[str, Any], rules: Mapping[str, Any], where: str) -> ModelVariant:
-    """The line of models that a checked table describes."""
+def line_from(table: LineTable) -> ModelVariant:
+    """The line of models that a table describes."""
     return ModelVariant(
-        models=tuple(table["models"]),
-        window=table.get("window", 0),
-        max_output=table.get("max_output", 0),
-        price=_price(table["price"], f"{where}, price") if "price" in table else None,
-        limits=dict(check(table.get("limits", {}), LIMITS, f"{where}, limits")),
-        billing_at={
-            detail: _rule(rule, rules, f"{where}, billing_at {detail}")
-            for detail, rule in table.get("billing_at", {}).items()
-        },
+        models=table.models,
+        window=table.window,
+        max_output=table.max_output,
+        price=_price(table.price),
+        limits=table.limits.given(),
+        billing_at=table.billing_at,
+        prefill=table.prefill,
+        cache=table.cache,
     )
 
 
-def _rule(rule: str | Mapping[str, Any], rules: Mapping[str, Any], where: str) -> BillingRule:
-    if isinstance(rule, str):
-        if rule not in rules:
-            raise LayoutError(
-                f"{where}: {rule!r} is not one of [rules]: {', '.join(rules) or 'there are none'}"
-            )
-        return rule_from(rules[rule], where)
-    return rule_from(rule, where)
+def _peer(table: PeerTable) -> Peer:
+    return Peer(*table.size, table.who, table.glyphs, table.cell)
 
 
-def _price(table: Mapping[str, Any], where: str) -> Price:
-    check(table, _PRICE, where)
-    steps = [
-        check(step, {**_STEP, "above": Key("count", required=True)}, f"{where}, steps")
-        for step in table.get("steps", ())
-    ]
-    return replace(_amounts(table), steps=tuple((step["above"], _amounts(step)) for step in steps))
+def _price(table: PriceTable | None) -> Price | None:
+    if table is None:
+        return None
+    return replace(_amounts(table), steps=tuple((step.above, _amounts(step)) for step in table.steps))
 
 
-def _amounts(table: Mapping[str, Any]) -> Price:
-    return Price(
-        Decimal(table["input"]),
-        money(table.get("cache_write")),
-        money(table.get("cache_read")),
-        money(table.get("output")),
-    )
+def _amounts(table: PriceTable | StepTable) -> Price:
+    texts = (table.cache_write, table.cache_read, table.output)
+    write, read, output = (None if text is None else Decimal(text) for text in texts)
+    return Price(Decimal(table.input), write, read, output)

@@ -10,7 +10,7 @@
     * `details`: image details that it passes on; all if absent
     * `follow`: the prefix only leads to another: what comes behind it decides
     * `text_only`: models that have no vision here, as patterns
-    * `[[gateways.lines]]`: models that differ here: `models`, `window`, `max_output`, `price`
+    * `[[gateways.lines]]`: models that differ here, as the lines of a reader do
     * `[[gateways.surcharges]]`: `ids` (a regular expression for the id behind the prefix), `factor`, and
       `models` it holds for (all if absent)
     * `uncertain`: a sentence on figures that are not certain
@@ -34,43 +34,27 @@ from functools import cache
 from pathlib import Path
 
 from snapshot.errors import LayoutError
-from snapshot.models.catalog import LIMITS, layout_files, line_from, read_toml, stamped
+from snapshot.models.catalog import label, layout_files, line_from, place, read_toml, stamped
 from snapshot.models.profile import ModelProfile, ModelVariant, best_match
-from snapshot.models.schema import Key, check
+from snapshot.models.schema import GatewayFile, GatewayTable, convert, shown
 
-__all__ = ["Gateway", "gateway_named", "gateway_of", "gateways", "via_gateway"]
+__all__ = [
+    "DIRECT",
+    "LONGEST_ID",
+    "UNKNOWN",
+    "Gateway",
+    "gateway_named",
+    "gateway_of",
+    "gateways",
+    "is_tag",
+    "via_gateway",
+]
 
-_FILE = {
-    "as_of": Key("date", required=True),
-    "sources": Key("texts", required=True),
-    "gateways": Key("tables", required=True),
-}
-_GATEWAY = {
-    "name": Key("text", required=True),
-    "title": Key("text", required=True),
-    "prefixes": Key("texts", required=True),
-    "ids": Key("pattern"),
-    "prices": Key("text", required=False, values=("list", "none")),
-    "follow": Key("flag"),
-    "limits": Key("table"),
-    "details": Key("texts"),
-    "text_only": Key("texts"),
-    "lines": Key("tables"),
-    "surcharges": Key("tables"),
-    "uncertain": Key("text"),
-}
-_LINE = {
-    "models": Key("texts", required=True),
-    "window": Key("count"),
-    "max_output": Key("count"),
-    "price": Key("table"),
-}
-_SURCHARGE = {
-    "ids": Key("pattern", required=True),
-    "factor": Key("money", required=True),
-    "models": Key("texts"),
-}
-_DIRECT, _UNKNOWN = "direct", "unknown"
+DIRECT, UNKNOWN = "direct", "unknown"
+LONGEST_ID = 300
+"""Characters of the longest id that is looked at; no model's is half as long."""
+
+_TAG = re.compile(r"(?:latest|instruct|text|free|batch|cloud|v?\d.*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +94,9 @@ def gateway_named(name: str) -> Gateway:
         if name == gateway.name or name in gateway.prefixes:
             return gateway
     names = [gateway.name for gateway in gateways()]
-    near = get_close_matches(name, names, n=1)
+    near = get_close_matches(name[:80], names, n=1)
     raise LayoutError(
-        f"no gateway {name!r}"
+        f"no gateway {shown(name)}"
         + (f" (did you mean {near[0]}?)" if near else "")
         + f"; there are {', '.join(names)}"
     )
@@ -121,22 +105,48 @@ def gateway_named(name: str) -> Gateway:
 def gateway_of(model: str) -> tuple[Gateway, str]:
     """The gateway that a model id names, and the id behind its prefix.
 
-    A prefix decides first, then the form of the id; an id without a prefix, or with its maker's, is the
-    maker's own.
+    A prefix decides first, before the first `/`, or before a `:` as frameworks write it (`openai:gpt-5.1`);
+    then the form of the id; an id without a prefix, or with its maker's, is the maker's own.
     """
-    route = model.strip().lower()
+    route = model.strip().lower()[:LONGEST_ID]
+    if route.startswith("arn:"):
+        route = route.rsplit("/", 1)[-1]
     known = gateways()
+    direct = gateway_named(DIRECT)
+    while True:
+        head, rest = _split(route, known)
+        gateway = next((item for item in known if head in item.prefixes), None)
+        if gateway is None or (gateway is direct and _prefixed(rest, known) is None):
+            break
+        if gateway is not direct and not gateway.follow:
+            return gateway, rest
+        route = rest
+    for item in known:
+        if item.ids and re.fullmatch(item.ids, route):
+            return item, route
+    if not head or gateway is direct:
+        return direct, rest
+    return gateway_named(UNKNOWN), rest
+
+
+def is_tag(text: str) -> bool:
+    """Whether what stands behind a colon is a version or a tag of a model, and not a model."""
+    return _TAG.fullmatch(text) is not None
+
+
+def _prefixed(route: str, known: tuple[Gateway, ...]) -> Gateway | None:
+    """The gateway whose prefix an id begins with, makers' own prefixes aside."""
+    head, _ = _split(route, known)
+    return next((item for item in known if item.name != DIRECT and head in item.prefixes), None)
+
+
+def _split(route: str, known: tuple[Gateway, ...]) -> tuple[str, str]:
+    """What stands before the first separator of an id, or "", and what stands behind it."""
+    head, colon, rest = route.partition(":")
+    if colon and "/" not in head and not is_tag(rest) and any(head in item.prefixes for item in known):
+        return head, rest
     head, slash, rest = route.partition("/")
-    for gateway in known:
-        if slash and gateway.name != _DIRECT and head in gateway.prefixes:
-            return gateway_of(rest) if gateway.follow else (gateway, rest)
-    for gateway in known:
-        if gateway.ids and re.fullmatch(gateway.ids, route):
-            return gateway, route
-    direct = gateway_named(_DIRECT)
-    if not slash or head in direct.prefixes:
-        return direct, rest or route
-    return gateway_named(_UNKNOWN), rest
+    return (head, rest) if slash else ("", route)
 
 
 def via_gateway(reader: ModelProfile, gateway: Gateway, key: str, rest: str) -> ModelProfile:
@@ -155,57 +165,43 @@ def via_gateway(reader: ModelProfile, gateway: Gateway, key: str, rest: str) -> 
         if price is not None and applies and re.fullmatch(ids, rest):
             price = price.times(factor)
             break
-    if line is not None and line.price is not None:
-        price = line.price
     limits = {**reader.limits, **gateway.limits}
-    if gateway.name == _UNKNOWN:
+    if gateway.name == UNKNOWN:
         limits = {name: min(value, reader.limits.get(name, value)) for name, value in limits.items()}
     text_only = best_match(key, ((model, True) for model in gateway.text_only))
     passed = gateway.details or tuple(reader.billing_at)
-    return replace(
+    carried = replace(
         reader,
-        window=(line.window if line else 0) or reader.window,
-        max_output=(line.max_output if line else 0) or reader.max_output,
         price=price,
         limits=limits,
         vision=reader.vision and not text_only,
         billing_at={detail: rule for detail, rule in reader.billing_at.items() if detail in passed},
         route=gateway.name,
     )
+    return carried if line is None else carried.changed_by(line)
 
 
 @cache
 def _load(files: tuple[tuple[Path, int], ...]) -> tuple[Gateway, ...]:
     found: dict[str, Gateway] = {}
-    for path, _ in files:
-        table = read_toml(path)
-        if "gateways" not in table:
+    for path, changed in files:
+        raw = read_toml(path, changed)
+        if "gateways" not in raw:
             continue
-        check(table, _FILE, path.name)
-        for number, entry in enumerate(table["gateways"], 1):
-            where = f"{path.name}, gateway {entry.get('name', number)}"
-            check(entry, _GATEWAY, where)
-            surcharges = [
-                check(item, _SURCHARGE, f"{where}, surcharges") for item in entry.get("surcharges", ())
-            ]
-            found[entry["name"]] = Gateway(
-                name=entry["name"],
-                title=entry["title"],
-                prefixes=tuple(entry["prefixes"]),
-                ids=entry.get("ids", ""),
-                prices=entry.get("prices", "none"),
-                follow=entry.get("follow", False),
-                limits=dict(check(entry.get("limits", {}), LIMITS, f"{where}, limits")),
-                details=tuple(entry.get("details", ())),
-                text_only=tuple(entry.get("text_only", ())),
-                lines=tuple(
-                    line_from(check(line, _LINE, f"{where}, line {at}"), {}, f"{where}, line {at}")
-                    for at, line in enumerate(entry.get("lines", ()), 1)
-                ),
-                surcharges=tuple(
-                    (item["ids"], Decimal(item["factor"]), tuple(item.get("models", ())))
-                    for item in surcharges
-                ),
-                uncertain=entry.get("uncertain", ""),
+        for number, entry in enumerate(convert(raw, GatewayFile, label(path)).gateways, 1):
+            table = convert(entry, GatewayTable, place(path, "gateway", entry, number))
+            found[table.name] = Gateway(
+                name=table.name,
+                title=table.title,
+                prefixes=table.prefixes,
+                ids=table.ids or "",
+                prices=table.prices,
+                follow=table.follow,
+                limits=table.limits.given(),
+                details=table.details,
+                text_only=table.text_only,
+                lines=tuple(map(line_from, table.lines)),
+                surcharges=tuple((item.ids, Decimal(item.factor), item.models) for item in table.surcharges),
+                uncertain=table.uncertain or "",
             )
     return tuple(found.values())

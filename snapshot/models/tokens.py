@@ -1,43 +1,140 @@
-"""What a text would cost as text: by a tokenizer where one is installed, else an estimate by measured ratios.
+"""What a text would cost as text: an estimate by measured rates, or the count of an installed tokenizer.
 
 No vocabulary is ever fetched: the extra `tokenizers` brings packages that carry theirs inside (o200k, Qwen 3
 and Llama 3; Claude's, reconstructed from published counts, on Python 3.12 and later).
+
+Estimates are what compaction goes by, whatever is installed: they are the same on every machine, so that the
+same conversation is cut at the same place, and the pages of an earlier compaction stay the same bytes. They
+also keep what searches by halving rely on, which no real tokenizer does:
+
+* more text never costs less: `text_tokens(a + b)` is at least that of `a` and that of `b`;
+* parts never cost less than the whole: it is at most the sum of both;
+* a text turned round costs the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from math import ceil
 from typing import TYPE_CHECKING
 
-from snapshot.source.codepoints import census
+import numpy as np
+from numpy.typing import NDArray
+
+from snapshot.models._token_rates import FOREIGN, LESS_FREQUENT, RATES, RATIOS, USUAL, VOCABULARIES
+from snapshot.source.codepoints import code_points
 
 if TYPE_CHECKING:
     from snapshot.models.profile import ModelProfile
 
-__all__ = ["counter", "text_tokens"]
-
-# Tokens per character outside ASCII, by the highest code point of the class: accented Latin, Greek,
-# Cyrillic, Hebrew and Arabic; everything else in the basic plane, most of it CJK; the planes above, most
-# of it emoji. Orders of magnitude of byte-pair vocabularies (o200k: .68 a character on mixed CJK).
-_FOREIGN = ((0x7FF, 0.5), (0xFFFF, 0.7), (0x10FFFF, 2.0))
+__all__ = ["counter", "most_chars", "most_tokens", "text_tokens"]
 
 # Versions that stand for the two generations of Claude's tokenizer, and the tokens of an empty message.
 _CLAUDE = {"claude-old": ("3.0", 7), "claude-new": ("4.8", 6)}
+_AT_ONCE = 1 << 15  # characters; small enough that all of it stays in the processor's cache
+_OTHER = "\x7f"  # stands for every character outside ASCII in pairs, which then cost nothing
+# Hundredths of a token that the first character costs: no less than a pair may, or parts would cost less than
+# the whole.
+_FIRST = max(max(rates) for rates in RATES.values())
 
 
-def text_tokens(text: str, reader: ModelProfile) -> int:
-    """Estimated input tokens of `text` for `reader`; its ratio for ASCII is in the layout file."""
-    if text.isascii():
-        return ceil(len(text) / reader.chars_per_token)
-    codes, counts = census(text)
-    tokens = (len(text) - int(counts.sum())) / reader.chars_per_token
-    lowest = 0
-    for highest, each in _FOREIGN:
-        tokens += int(counts[(codes >= lowest) & (codes <= highest)].sum()) * each
-        lowest = highest + 1
-    return ceil(tokens)
+def text_tokens(text: str, reader: ModelProfile, *, exact: bool = False) -> int:
+    """Input tokens of `text` for `reader`; 0 for no text.
+
+    Args:
+        text: any text.
+        reader: whose tokens they are. Its `chars_per_token` scales the rates, which are those of its
+            vocabulary, or of the one that its layout file names as being like it.
+        exact: count by the reader's own vocabulary where a package with it is installed, and estimate
+            otherwise: for figures that are shown, not for decisions that must be the same on every machine.
+    """
+    if not text:
+        return 0
+    if exact and (count := counter(reader.tokenizer)) is not None:
+        return count(text)
+    column = _column(reader)
+    rates = _pair_rates(column)
+    total = _FIRST
+    for start in range(0, len(text), _AT_ONCE):
+        # One character more than counts, so that the pair across the cut is there once.
+        piece = text[max(0, start - 1) : start + _AT_ONCE]
+        if piece.isascii() and _OTHER not in piece:
+            codes = np.frombuffer(piece.encode("ascii"), np.uint8).astype(np.uint16)
+        else:
+            wide = code_points(piece)
+            total += _foreign(wide[1:] if start else wide, column)
+            codes = np.minimum(wide, ord(_OTHER)).astype(np.uint16)
+        total += int(rates.take((codes[:-1] << 7) | codes[1:]).sum(dtype=np.int64))
+    return _scaled(total, reader, column)
+
+
+def most_tokens(chars: int, reader: ModelProfile) -> int:
+    """Tokens that no text of so many characters is estimated above."""
+    column = _column(reader)
+    dearest = _FIRST + max(rates[column] for _, rates in FOREIGN)
+    return _scaled(chars * dearest, reader, column)
+
+
+def most_chars(tokens: int, reader: ModelProfile) -> int:
+    """Characters above which every text is estimated to cost more than so many tokens."""
+    column = _column(reader)
+    cheapest = min(rates[column] for rates in RATES.values())
+    return int(max(0, tokens) * 100 * reader.chars_per_token / RATIOS[column] / cheapest) + 2
+
+
+def _scaled(hundredths: int, reader: ModelProfile, column: int) -> int:
+    # Whole millionths of the ratios, so that no machine rounds in another way.
+    ratio, own = round(RATIOS[column] * 1_000_000), round(reader.chars_per_token * 1_000_000)
+    return -(-hundredths * ratio // (100 * own))
+
+
+def _column(reader: ModelProfile) -> int:
+    """The column of the tables that a reader's text is counted by."""
+    name = reader.tokenizer or reader.rates
+    return VOCABULARIES.index(name) if name in VOCABULARIES else 0
+
+
+def _foreign(codes: NDArray[np.uint32], column: int) -> int:
+    """Hundredths of a token of the characters outside ASCII."""
+    highest = np.array([last for last, _ in FOREIGN], np.uint32)
+    counts = np.bincount(np.searchsorted(highest, codes[codes >= ord(_OTHER)]), minlength=len(highest))
+    return sum(int(n) * rates[column] for n, (_, rates) in zip(counts, FOREIGN, strict=True))
+
+
+@cache
+def _pair_rates(column: int) -> NDArray[np.int32]:
+    """Hundredths of a token by code of a character times 128 plus that of the next."""
+    kinds = [_kind(chr(code)) for code in range(128)]
+    usual, less = frozenset(USUAL.split()), frozenset(LESS_FREQUENT.split())
+
+    def rate(one: int, other: int) -> int:
+        if ord(_OTHER) in (one, other):
+            return 0
+        pair = " ".join(sorted((kinds[one], kinds[other])))
+        letters = "".join(sorted((chr(one) + chr(other)).lower()))
+        if letters.isalpha():
+            return RATES[f"{pair} {'usual' if letters in usual else 'less' if letters in less else 'rare'}"][
+                column
+            ]
+        same = pair == "blank blank" or (one == other and pair != "digit digit")
+        return RATES[f"same {kinds[one]}" if same else pair][column]
+
+    table = np.array([rate(one, other) for one in range(128) for other in range(128)], np.int32)
+    table.flags.writeable = False
+    return table
+
+
+def _kind(char: str) -> str:
+    """The kind of an ASCII character."""
+    if char.isalnum():
+        return "digit" if char.isdigit() else "lower" if char.islower() else "upper"
+    if char in " \t":
+        return "blank"
+    if char in "\r\n":
+        return "line"
+    if char in "\"'()[]{},;:":
+        return "bracket"
+    return "sign" if char in "=+*<>&|!?#$%^~@`" else "joint"
 
 
 @cache

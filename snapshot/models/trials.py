@@ -16,23 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from snapshot.errors import LayoutError
-from snapshot.models.schema import Key, check
+from snapshot.models.schema import TrialTable, convert
 
 __all__ = ["Expected", "Trial", "expected", "trial_from"]
 
 _WHAT = ("exact", "questions", "gist", "hashes")
-_TRIAL = {
-    "model": Key("text", required=True),
-    "cell": Key("size", required=True),
-    "glyphs": Key("text", required=True),
-    "what": Key("text", required=True, values=_WHAT),
-    "right": Key("count"),
-    "of": Key("count"),
-    "score": Key("number"),
-    "as_of": Key("text", required=True),
-    "source": Key("text", required=True),
-}
 _SAYS = {"exact": "exact values", "questions": "questions", "gist": "gist questions", "hashes": "hashes"}
 
 
@@ -67,21 +55,16 @@ class Trial:
         return f"{name} on {width}×{height} ({self.glyphs}): {said} {_SAYS[self.what]} ({self.as_of})"
 
 
-def trial_from(table: Mapping[str, Any], where: str) -> Trial:
-    """The trial that a table describes.
+def trial_from(table: TrialTable | Mapping[str, Any], where: str = "") -> Trial:
+    """The trial that a table of a layout file describes; `where` names it in errors.
 
     Raises:
         LayoutError: a key is missing, unknown or of the wrong type, or there is no score from 0 to 1.
     """
-    check(table, _TRIAL, where)
-    right, of, score = table.get("right"), table.get("of"), table.get("score")
-    if (score is None) == (right is None) or (right is None) != (of is None):
-        raise LayoutError(f"{where}: give right and of, or score")
-    share = score if right is None else right / of if of else 2.0
-    if share is None or share > 1:
-        raise LayoutError(f"{where}: a score is at most 1, and right at most of")
-    given = {key: table[key] for key in ("model", "glyphs", "what", "as_of", "source")}
-    return Trial(**given, cell=tuple(table["cell"]), score=share, right=right or 0, of=of or 0)
+    row = table if isinstance(table, TrialTable) else convert(table, TrialTable, where)
+    right, of = row.right or 0, row.of or 0
+    score = right / of if row.score is None else row.score
+    return Trial(row.model, row.cell, row.glyphs, row.what, score, row.as_of, row.source, right, of)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from snapshot.messages import File, Image, Message, Opaque, Text, ToolCall, ToolResult
-from snapshot.models.tokens import text_tokens
+from snapshot.models.tokens import most_chars, text_tokens
 from snapshot.source.marks import ELIDED
 from snapshot.source.payloads import payloads
 from snapshot.source.source import strict_text
@@ -25,6 +25,7 @@ __all__ = [
     "arguments_of",
     "attachment",
     "clip",
+    "dear_fence",
     "exit_code",
     "fence",
     "numbered",
@@ -138,7 +139,7 @@ def boundary(text: str, at: int) -> int:
 
 def prefix(text: str, tokens: int, reader: ModelProfile, *, tear: bool = False) -> int:
     """Length of the longest start of `text` that costs at most `tokens`; no cluster torn unless `tear`."""
-    low, high = 0, max(0, min(len(text), int(tokens * reader.chars_per_token)))
+    low, high = 0, max(0, min(len(text), most_chars(tokens, reader)))
     while low < high:
         middle = (low + high + 1) // 2
         if text_tokens(text[:middle], reader) <= tokens:
@@ -154,14 +155,14 @@ def clip(text: str, tokens: int, reader: ModelProfile) -> str:
     "" where not even that number has room.
     """
     # The first test spares counting what is certainly too long.
-    if len(text) <= tokens * reader.chars_per_token and text_tokens(text, reader) <= tokens:
+    if len(text) <= most_chars(tokens, reader) and text_tokens(text, reader) <= tokens:
         return text
     room = tokens - text_tokens(_left_out(len(text)), reader)
     if room < 0:
         return ""
     head = prefix(text, room - room // 2, reader)
     # The tail, measured as the start of what is reversed; then moved to where a cluster starts.
-    span = text[max(head, len(text) - int(room // 2 * reader.chars_per_token) - 1) :]
+    span = text[max(head, len(text) - most_chars(room // 2, reader)) :]
     length = prefix(span[::-1], room // 2, reader, tear=True)
     tail = len(text) - length
     while tail < len(text) and boundary(text, tail) != tail:
@@ -184,6 +185,13 @@ def fence(texts: Iterable[str]) -> str:
         if not any(word in text for text in kept):
             return word
         digest.update(b".")
+
+
+def dear_fence(reader: ModelProfile) -> str:
+    """A word to reckon with in place of a fence: it costs no less, whatever stands beside it."""
+    # All pairs of hexadecimal digits are like those of one of these; two characters more are for its edges.
+    words = (pair * (_FENCE // 2 + 1) for pair in ("00", "a0", "bf"))
+    return max(words, key=lambda word: text_tokens(word * 8, reader))
 
 
 def scalars(value: Any, names: frozenset[str]) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from snapshot.compaction.summary.clip import (
     attachment,
     clip,
+    dear_fence,
     numbered,
     one_line,
     plain,
@@ -61,7 +62,7 @@ class Entry:
 
     def frame(self, reader: ModelProfile) -> int:
         """Tokens of the entry without its body."""
-        return text_tokens(Entry(self.head, "", "tool").printed("0" * 8) + "\n", reader)
+        return text_tokens(Entry(self.head, "", "tool").printed(dear_fence(reader)) + "\n", reader)
 
     @cached_property
     def _costs(self) -> dict[str, int]:

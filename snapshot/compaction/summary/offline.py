@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from snapshot.compaction.summary.clip import clip, fence
 from snapshot.compaction.summary.outline import Item, Section, outline
 from snapshot.messages import Message
-from snapshot.models.tokens import text_tokens
+from snapshot.models.tokens import most_tokens, text_tokens
 
 if TYPE_CHECKING:
     from snapshot.models.profile import ModelProfile
@@ -128,7 +128,7 @@ def digest(
 
 
 def _larger(text: str, tokens: float, reader: ModelProfile) -> bool:
-    return 2 * len(text) > tokens and text_tokens(text, reader) > tokens
+    return most_tokens(len(text), reader) > tokens and text_tokens(text, reader) > tokens
 
 
 def _print(taken: Sequence[Item], left: Iterable[Item], word: str, turns: tuple[int, ...]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from snapshot.compaction.summary.clip import clip, fence
+from snapshot.compaction.summary.clip import clip, dear_fence, fence
 from snapshot.compaction.summary.entries import Entry, entries_of, pack
 from snapshot.compaction.summary.kept_fields import carried, resources_of, with_resources
 from snapshot.errors import CannotFit, SnapshotError
@@ -169,7 +169,8 @@ class _Prompts:
             *([f"Keep the value of each of these fields exactly: {', '.join(fields)}"] if fields else []),
         ]
         # The word and the numbers have a fixed or bounded length, so an empty prompt tells the cost.
-        self.fixed = text_tokens(self._print("0" * 8, [], "x", "0" * 60, 10**9), reader) + 1
+        which = "This is part 100,000,000 and the last of a longer history."
+        self.fixed = text_tokens(self._print(dear_fence(reader), [], "x", which, 10**9), reader) + 1
 
     def prompt(self, entries: Sequence[Entry], summary: str, *, part: int, last: bool, tokens: int) -> str:
         """The prompt of one part, with a word that nothing in it contains."""

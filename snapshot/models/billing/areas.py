@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, sqrt
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from snapshot.models.billing._rule import Rule
+from msgspec import Meta
+
+from snapshot.models.billing._rule import Number, Rule, Side
+
+Numbers = Annotated[
+    tuple[Number, ...],
+    Meta(min_length=1, max_length=100, description="a list of 1 to 100 whole numbers above 0"),
+]
 
 __all__ = ["FittedImage", "PerArea", "PerAspect", "PerImage", "closest_aspect"]
 
 
-@dataclass(frozen=True, slots=True)
-class PerArea(Rule):
+class PerArea(Rule, frozen=True, tag="per-area"):
     """xAI and DeepSeek, which publish no formula: ⌈w·h / pixels⌉ tokens, from measured bills.
 
     An image of more than `max_area` is scaled down to it. What the bills show and what they do not is said
@@ -25,8 +30,8 @@ class PerArea(Rule):
         max_area: area in pixels above which images are scaled down.
     """
 
-    pixels: int
-    max_area: int
+    pixels: Number
+    max_area: Number
 
     def preprocess(self, width: int, height: int) -> tuple[int, int]:
         """Size in pixels within the area."""
@@ -67,8 +72,7 @@ def _aspect_sizes(least: int, side: int) -> Iterator[tuple[int, int]]:
                 yield size
 
 
-@dataclass(frozen=True, slots=True)
-class PerAspect(Rule):
+class PerAspect(Rule, frozen=True, tag="per-aspect"):
     """Amazon Nova 1: tokens by area, between the sizes whose approximate price Amazon prints.
 
     Images are brought to the closest of a set of aspects, scaled up or down so that a side is at least `side`
@@ -81,9 +85,13 @@ class PerAspect(Rule):
         prices: tokens of each.
     """
 
-    side: int
-    areas: tuple[int, ...]
-    prices: tuple[int, ...]
+    side: Side
+    areas: Numbers
+    prices: Numbers
+
+    def __post_init__(self) -> None:
+        if len(self.areas) != len(self.prices) or any(a >= b for a, b in pairwise(self.areas)):
+            raise ValueError("areas must rise, and each must have one of the prices")
 
     def preprocess(self, width: int, height: int) -> tuple[int, int]:
         """Size in pixels at the closest aspect."""
@@ -105,8 +113,7 @@ class PerAspect(Rule):
         return _aspect_sizes(self.side, side)
 
 
-@dataclass(frozen=True, slots=True)
-class PerImage(Rule):
+class PerImage(Rule, frozen=True, tag="per-image"):
     """Amazon Nova 2 Lite: `each` tokens an image, whatever its size; images are brought to an aspect.
 
     Source: Amazon's documentation of Nova 2. The resolution that the model sees is not published.
@@ -117,8 +124,8 @@ class PerImage(Rule):
     """
 
     flat: ClassVar[bool] = True
-    each: int
-    side: int
+    each: Number
+    side: Side
 
     def preprocess(self, width: int, height: int) -> tuple[int, int]:
         """Size in pixels at the closest aspect."""
@@ -133,8 +140,7 @@ class PerImage(Rule):
         return _aspect_sizes(self.side, side)
 
 
-@dataclass(frozen=True, slots=True)
-class FittedImage(Rule):
+class FittedImage(Rule, frozen=True, tag="fitted-image"):
     """A flat price at a low detail: `each` tokens, the image fitted into `max_side` squared.
 
     Source: OpenAI's guide (512 px, tile-billed models) and SiliconFlow's documentation.
@@ -145,8 +151,8 @@ class FittedImage(Rule):
     """
 
     flat: ClassVar[bool] = True
-    each: int
-    max_side: int
+    each: Number
+    max_side: Side
 
     def preprocess(self, width: int, height: int) -> tuple[int, int]:
         """Size in pixels within the square."""

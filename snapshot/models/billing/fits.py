@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, floor, sqrt
 
-from snapshot.models.billing._rule import Rule
+from snapshot.models.billing._rule import Number, Rule, Side
 
 __all__ = ["BudgetFit"]
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetFit(Rule):
+class BudgetFit(Rule, frozen=True, tag="budget-fit"):
     """GLM-5: ⌈w/patch⌉ · ⌈h/patch⌉ tokens, padded, within `min_tokens` and `max_tokens`.
 
     Over the budget the height is searched by halves, the width ⌊w·height/h⌋; below it the image is enlarged.
@@ -23,9 +21,9 @@ class BudgetFit(Rule):
         max_tokens: most patches.
     """
 
-    patch: int
-    min_tokens: int
-    max_tokens: int
+    patch: Side
+    min_tokens: Number
+    max_tokens: Number
 
     def _canvas(self, width: int, height: int) -> tuple[int, int]:
         """Patches across and down."""

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 from math import ceil, floor, isqrt
 from typing import ClassVar
 
-from snapshot.models.billing._rule import Rule
+from snapshot.models.billing._rule import Extra, Number, Rule, Side
 from snapshot.models.billing.patches import whole_patches
 
 __all__ = ["ClosestGrid", "Grid"]
 
 
-@dataclass(frozen=True, slots=True)
-class Grid(Rule):
+class Grid(Rule, frozen=True, tag="grid"):
     """Gemini 3: every image becomes a grid of about `budget` tokens, whatever its size.
 
     tokens = ⌊√(budget·w/h)⌋ · ⌊√(budget·h/w)⌋. Derived from measured bills (2026-07); the unit of 48
@@ -27,8 +25,8 @@ class Grid(Rule):
     """
 
     flat: ClassVar[bool] = True
-    budget: int
-    unit: int
+    budget: Number
+    unit: Side
 
     def _cells(self, width: int, height: int) -> tuple[int, int]:
         # ⌊√x⌋ = isqrt(⌊x⌋), so no floating point decides a token.
@@ -54,8 +52,7 @@ class Grid(Rule):
         return self._cells(width, height) == Grid(self.budget - 1, self.unit)._cells(width, height)
 
 
-@dataclass(frozen=True, slots=True)
-class ClosestGrid(Rule):
+class ClosestGrid(Rule, frozen=True, tag="closest-grid"):
     """Meta Muse: the grid of whole patches, at most `max_tokens`, whose aspect is closest to the image's.
 
     Of the four grids around the ideal one (w/patch by h/patch, or that scaled into the cap), the one with the
@@ -68,9 +65,9 @@ class ClosestGrid(Rule):
         extra: tokens around the patches.
     """
 
-    patch: int
-    max_tokens: int
-    extra: int
+    patch: Side
+    max_tokens: Number
+    extra: Extra
 
     def preprocess(self, width: int, height: int) -> tuple[int, int]:
         """Size in pixels of the grid."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, sqrt
 
-from snapshot.models.billing._rule import BillingRule, Rule
+from snapshot.models.billing._rule import BillingRule, Decimals, Extra, Number, Rule, Side
 
 __all__ = ["BudgetedPatches", "KimiPatches", "PaddedPatches", "RoundedPatches", "RowPatches", "whole_patches"]
 
 
-@dataclass(frozen=True, slots=True)
-class PaddedPatches(Rule):
+class PaddedPatches(Rule, frozen=True, tag="padded-patches"):
     """Anthropic: ceil(w/patch) · ceil(h/patch) tokens, after a fit under an edge cap and a token cap.
 
     The fit keeps the aspect and takes the largest long edge whose padded edges and tokens are within
@@ -26,9 +24,9 @@ class PaddedPatches(Rule):
         max_tokens: cap on the tokens of one image.
     """
 
-    patch: int
-    max_edge: int
-    max_tokens: int
+    patch: Side
+    max_edge: Side
+    max_tokens: Number
 
     def _patches(self, width: int, height: int) -> tuple[int, int]:
         return -(-width // self.patch), -(-height // self.patch)
@@ -62,8 +60,7 @@ class PaddedPatches(Rule):
         return across * down
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetedPatches(Rule):
+class BudgetedPatches(Rule, frozen=True, tag="budgeted-patches"):
     """OpenAI, patch-billed models: ceil(patches · multiplier), after a side limit and a patch budget.
 
     Source: OpenAI's guide to images and vision (2026-10). First the image is fitted into `max_side`
@@ -77,10 +74,10 @@ class BudgetedPatches(Rule):
         multiplier: tokens per patch, as a decimal string ("1.2"), so that it stays exact.
     """
 
-    patch: int
-    budget: int
-    max_side: int
-    multiplier: str
+    patch: Side
+    budget: Number
+    max_side: Side
+    multiplier: Decimals
 
     def preprocess(self, width: int, height: int) -> tuple[int, int]:
         """Size in pixels within the side limit and the budget."""
@@ -104,8 +101,7 @@ class BudgetedPatches(Rule):
         return ceil(patches * Fraction(self.multiplier))
 
 
-@dataclass(frozen=True, slots=True)
-class RowPatches(Rule):
+class RowPatches(Rule, frozen=True, tag="row-patches"):
     """Mistral: (⌈w/patch⌉ + 1) · ⌈h/patch⌉ tokens: every row of patches ends with a break.
 
     A longer side over `max_side` makes both sides round(side · max_side / longest). Source: the image
@@ -116,8 +112,8 @@ class RowPatches(Rule):
         max_side: largest side in pixels.
     """
 
-    patch: int
-    max_side: int
+    patch: Side
+    max_side: Side
 
     def preprocess(self, width: int, height: int) -> tuple[int, int]:
         """Size in pixels within the side limit, before its padding to whole patches."""
@@ -133,8 +129,7 @@ class RowPatches(Rule):
         return ((seen[0] - 1) // self.patch + 2) * ((seen[1] - 1) // self.patch + 1)
 
 
-@dataclass(frozen=True, slots=True)
-class RoundedPatches(Rule):
+class RoundedPatches(Rule, frozen=True, tag="rounded-patches"):
     """Qwen-VL and GLM-4.xV: sides are rounded to whole patches, so only whole patches come unresized.
 
     Over `max_tokens` patches: β = √(w·h / (max_tokens·patch²)), sides ⌊side/β/patch⌋·patch; below
@@ -148,10 +143,10 @@ class RoundedPatches(Rule):
         extra: tokens around the patches.
     """
 
-    patch: int
-    max_tokens: int
-    min_tokens: int
-    extra: int
+    patch: Side
+    max_tokens: Number
+    min_tokens: Number
+    extra: Extra
 
     def preprocess(self, width: int, height: int) -> tuple[int, int]:
         """Size in pixels, whole patches."""
@@ -175,8 +170,7 @@ class RoundedPatches(Rule):
         return whole_patches(self, self.patch, side)
 
 
-@dataclass(frozen=True, slots=True)
-class KimiPatches(Rule):
+class KimiPatches(Rule, frozen=True, tag="kimi-patches"):
     """Kimi K2.5 and later: ⌈w/28⌉ · ⌈h/28⌉ tokens for a patch of 14, after a fit; never enlarged.
 
     Scale = min(1, √(max_patches / (⌊w/patch⌋·⌊h/patch⌋)), max_side/w, max_side/h), sides truncated, then
@@ -189,9 +183,9 @@ class KimiPatches(Rule):
         max_side: largest side in pixels.
     """
 
-    patch: int
-    max_patches: int
-    max_side: int
+    patch: Side
+    max_patches: Number
+    max_side: Side
 
     def preprocess(self, width: int, height: int) -> tuple[int, int]:
         """Size in pixels after the fit, before its padding."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 
-from snapshot.models.billing._rule import Rule
+from snapshot.models.billing._rule import Extra, Number, Rule, Side, Tiles
 
 __all__ = ["CanvasTiles", "CroppedTiles", "FittedTiles", "ShortSideTiles"]
 
 
-@dataclass(frozen=True, slots=True)
-class ShortSideTiles(Rule):
+class ShortSideTiles(Rule, frozen=True, tag="short-side-tiles"):
     """OpenAI, tile-billed models: base + each · tiles of 512 px, after a resize in two steps.
 
     First the image is fitted into `max_side` squared, then its short side is brought down to `short_side`,
@@ -26,11 +24,11 @@ class ShortSideTiles(Rule):
         short_side: largest short side in pixels.
     """
 
-    base: int
-    each: int
-    tile: int
-    max_side: int
-    short_side: int
+    base: Extra
+    each: Number
+    tile: Side
+    max_side: Side
+    short_side: Side
 
     def preprocess(self, width: int, height: int) -> tuple[int, int]:
         """Size in pixels after both steps."""
@@ -50,8 +48,7 @@ class ShortSideTiles(Rule):
         return self.base + self.each * -(-seen[0] // self.tile) * -(-seen[1] // self.tile)
 
 
-@dataclass(frozen=True, slots=True)
-class CroppedTiles(Rule):
+class CroppedTiles(Rule, frozen=True, tag="cropped-tiles"):
     """Gemini 2: square crops of ⌊shorter side / 1.5⌋ px, each scaled to `tile` px and billed `each`.
 
     An image of which neither side is over `small` is one tile. Source: Google's documentation of token
@@ -64,9 +61,9 @@ class CroppedTiles(Rule):
         small: largest side of an image that is one tile, in pixels.
     """
 
-    each: int
-    tile: int
-    small: int
+    each: Number
+    tile: Side
+    small: Side
 
     def _crop(self, width: int, height: int) -> int:
         return max(1, min(width, height) * 2 // 3)
@@ -93,8 +90,7 @@ class CroppedTiles(Rule):
                     yield long, short
 
 
-@dataclass(frozen=True, slots=True)
-class CanvasTiles(Rule):
+class CanvasTiles(Rule, frozen=True, tag="canvas-tiles"):
     """Llama 4: the canvas of whole tiles that fits best, `each` tokens a tile, and one more for the whole.
 
     Canvases are all grids of at most `max_tiles`. The best needs the least enlarging, or else the least
@@ -107,9 +103,9 @@ class CanvasTiles(Rule):
         max_tiles: most tiles of one image; the overview tile of more than one is not counted.
     """
 
-    tile: int
-    each: int
-    max_tiles: int
+    tile: Side
+    each: Number
+    max_tiles: Tiles
 
     def _canvas(self, width: int, height: int) -> tuple[int, int]:
         """Tiles across and down."""
@@ -137,8 +133,7 @@ class CanvasTiles(Rule):
         return self.each * (tiles + (tiles > 1))
 
 
-@dataclass(frozen=True, slots=True)
-class FittedTiles(Rule):
+class FittedTiles(Rule, frozen=True, tag="fitted-tiles"):
     """Llama 3.2 Vision: `each` tokens a tile, at most `most` by `most` of them.
 
     Larger images are fitted into the largest canvas. Source: Together's documentation of its price.
@@ -149,9 +144,9 @@ class FittedTiles(Rule):
         most: tiles along a side.
     """
 
-    tile: int
-    each: int
-    most: int
+    tile: Side
+    each: Number
+    most: Tiles
 
     def preprocess(self, width: int, height: int) -> tuple[int, int]:
         """Size in pixels within the largest canvas."""
