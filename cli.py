@@ -6,13 +6,13 @@ The commands are in `snapshot.commands`, a module each; all work is done below t
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import sys
 from importlib import import_module
+from typing import NoReturn
 
 from snapshot import __version__, commands
-from snapshot.commands._console import DONE, FAILED, UNUSABLE, say
+from snapshot.commands._console import DONE, FAILED, UNUSABLE, printable, say, silence, standard_streams
 from snapshot.errors import PageError, SnapshotError
 
 _INTERRUPTED = 130
@@ -21,40 +21,71 @@ _LAYOUTS = "SNAPSHOT_LAYOUTS"
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line with `argv` (default: the process's own); the exit code."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # whatever its encoding can hold, and no traceback
+    with standard_streams():
+        try:
+            code = _run(argv)
+            sys.stdout.flush()
+            return code
+        except SystemExit:  # of the parser, which has printed something
+            _flush_or_silence()
+            raise
+        except BrokenPipeError:
+            # The reader of our output has gone: not our failure, and no place to say so.
+            silence(sys.stdout)
+            return DONE
+        except OSError as error:
+            silence(sys.stdout)
+            say(f"snapshot: {error.filename or 'standard output'}: {error.strerror or error}")
+            return UNUSABLE
+        except KeyboardInterrupt:
+            _flush_or_silence()
+            return _INTERRUPTED
+
+
+def _run(argv: list[str] | None) -> int:
     parser = _parser()
     arguments = parser.parse_args(argv)
     if arguments.command is None:
         parser.print_help()
         return UNUSABLE
     former = os.environ.get(_LAYOUTS)
-    if arguments.layouts:
-        os.environ[_LAYOUTS] = os.pathsep.join(arguments.layouts)
     try:
-        code = arguments.run(arguments)
-        sys.stdout.flush()
-        return code
-    except BrokenPipeError:
-        # The reader of our output has gone: not our failure, and no place to say so.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    except (SnapshotError, MemoryError) as error:
+        if arguments.layouts:
+            os.environ[_LAYOUTS] = os.pathsep.join(arguments.layouts)
+        return arguments.run(arguments)
+    except (SnapshotError, MemoryError, RecursionError) as error:
         if arguments.debug:
             raise
-        say(f"snapshot: {error or 'out of memory'}")
+        told = error if isinstance(error, SnapshotError) else ""
+        told = told or (
+            "out of memory" if isinstance(error, MemoryError) else "the input is nested too deeply"
+        )
+        say(f"snapshot: {told}")
         return FAILED if isinstance(error, PageError) else UNUSABLE
     finally:
         if arguments.layouts:
-            os.environ.pop(_LAYOUTS)
+            os.environ.pop(_LAYOUTS, None)
             if former is not None:
                 os.environ[_LAYOUTS] = former
 
 
+def _flush_or_silence() -> None:
+    """Bring out what was printed, if it can be: at the end of the process it would be a traceback."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        silence(sys.stdout)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors repeat arguments without what a terminal would obey."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="snapshot",
         description="Agent conversations as dense pages that vision models read for fewer tokens than text.",
         epilog="example: snapshot render session.jsonl -o pages && snapshot read pages --check",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +18,16 @@ from snapshot.commands._console import (
     note_diagnostics,
     positive,
     print_json,
+    read_input,
     reading_options,
+    refuse_overwriting,
     save,
     say,
+    size_or_share,
+    tell,
+    to_stdout,
 )
-from snapshot.errors import CannotFit, SnapshotError, SummarizerRequired
+from snapshot.errors import CannotFit, OutputError, SummarizerRequired
 
 if TYPE_CHECKING:
     from snapshot.compaction import Archive, Compaction
@@ -88,7 +94,7 @@ def _when(parser: argparse.ArgumentParser) -> None:
 def _how(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--window", metavar="N", type=positive, default=0, help="context window in tokens")
     parser.add_argument(
-        "--target", metavar="T", type=float, default=0.5, help="share of the window, or tokens"
+        "--target", metavar="T", type=size_or_share, default=0.5, help="share of the window, or tokens"
     )
     parser.add_argument(
         "--digest", action="store_true", help="accept an offline digest where pages are no way"
@@ -118,12 +124,7 @@ def _run_compact(arguments: argparse.Namespace) -> int:
 def _run_recover(arguments: argparse.Namespace) -> int:
     from snapshot.recovery import recover
 
-    try:
-        error = arguments.error.read_bytes()
-    except OSError as failure:
-        raise SnapshotError(
-            f"{arguments.error}: {failure.strerror}; name the file with the error"
-        ) from failure
+    error = read_input(arguments.error, "the file with the error")
     return _finish(
         arguments,
         lambda transcript, model, archive: recover(
@@ -159,12 +160,14 @@ def _finish(arguments: argparse.Namespace, make: Any, *, dry: bool) -> int:
     from snapshot.pages.layout import layout_for
     from snapshot.raster.face import load_face
 
+    if not dry:
+        _refuse_inputs(arguments)
     transcript = load(arguments.session, arguments.format, arguments)
     model = arguments.model or transcript.model or DEFAULT_MODEL
     api = arguments.api or _API_OF.get(profile_for(model).provider, "openai")
     former: Archive | None = None
-    if arguments.archive is not None and arguments.archive.exists():
-        former = Archive.from_json(arguments.archive.read_bytes())
+    if arguments.archive is not None and os.path.lexists(arguments.archive):
+        former = Archive.from_json(read_input(arguments.archive, "an archive, or a new file for one"))
     try:
         compaction: Compaction = make(transcript, model, former)
     except CannotFit as error:
@@ -183,9 +186,12 @@ def _finish(arguments: argparse.Namespace, make: Any, *, dry: bool) -> int:
     if arguments.json:
         print_json(report.as_json() | {"request": written or None})
     else:
-        print(report)
+        # Where the request itself went to standard output, people read beside it.
+        note = say if written and to_stdout(arguments.output) and arguments.output else tell
+        for line in str(report).split("\n"):
+            note(line)
         if written:
-            print(f"{written}: {report.after:,} tokens for {model} by the {api} API")
+            note(f"{written}: {report.after:,} tokens for {model} by the {api} API")
     return DONE
 
 
@@ -194,14 +200,37 @@ _API_OF = {"anthropic": "anthropic", "amazon": "anthropic", "google": "gemini"}
 
 def _write(arguments: argparse.Namespace, compaction: Compaction, api: str) -> str:
     """Write the request, and the archive beside it; the request's path."""
-    output: Path = arguments.output or Path(f"{_stem(arguments.session)}.request.json")
-    archive_path = arguments.archive or output.with_suffix(".archive.json")
+    output, archive_path = _paths(arguments)
     body = json.dumps(compaction.request(api), indent=1) + "\n"
     # The archive first: a request without it could not be undone.
     if compaction.archive is not None:
         save(archive_path, (compaction.archive.to_json() + "\n").encode("utf-8"))
     save(output, body.encode("utf-8"))
     return str(output)
+
+
+def _paths(arguments: argparse.Namespace) -> tuple[Path, Path]:
+    """Where the request goes, and where the archive: beside it, if it goes into a file."""
+    beside = Path(f"{_stem(arguments.session)}.request.json")
+    output: Path = arguments.output or beside
+    if output.name and (not output.exists() or output.is_file()) and not to_stdout(output):
+        beside = output
+    return output, arguments.archive or beside.with_suffix(".archive.json")
+
+
+def _refuse_inputs(arguments: argparse.Namespace) -> None:
+    """Refuse to write over what is read, or both results into one file."""
+    try:
+        output, archive = _paths(arguments)
+    except OSError as error:
+        raise OutputError(f"{arguments.output}: {error.strerror}; name another file") from error
+    if arguments.json and to_stdout(output):
+        raise OutputError("--json needs -o FILE: standard output would hold the request as well")
+    for path in (output, archive):
+        refuse_overwriting(path, arguments.session, getattr(arguments, "error", None))
+    refuse_overwriting(output, archive)
+    if output.absolute() == archive.absolute():
+        raise OutputError(f"{output}: cannot be both the request and the archive; name another file")
 
 
 def _stem(session: str) -> str:

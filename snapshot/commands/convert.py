@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gzip
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +13,12 @@ from snapshot.commands._console import (
     note_diagnostics,
     print_json,
     reading_options,
+    refuse_overwriting,
     save,
     say,
+    tell,
+    to_stdout,
+    write_data,
 )
 from snapshot.errors import SnapshotError
 
@@ -58,13 +60,14 @@ def _run(arguments: argparse.Namespace) -> int:
     from snapshot.transcripts import dump
 
     output: Path | None = arguments.output
-    if arguments.json and output is None:
+    piped = output is None or to_stdout(output)
+    if arguments.json and piped:
         raise SnapshotError("--json needs -o OUT: standard output would hold the transcript as well")
+    refuse_overwriting(output, arguments.session)
     transcript = load(arguments.session, arguments.format, arguments)
     dumped = dump(transcript, arguments.to)
     if output is None:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(dumped.data)
+        write_data(dumped.data)
     else:
         save(output, _packed(dumped.data, output))
     note_diagnostics(transcript)
@@ -77,11 +80,11 @@ def _run(arguments: argparse.Namespace) -> int:
             {"file": str(output), "from": transcript.format, "to": arguments.to, **counts, "losses": losses}
         )
         return DONE
-    tell = say if output is None else print
-    if output is not None:
-        print(f"{output}: {len(transcript.messages):,} messages, from {transcript.format} to {arguments.to}")
+    note = say if piped else tell
+    if not piped:
+        tell(f"{output}: {len(transcript.messages):,} messages, from {transcript.format} to {arguments.to}")
     for line in _account(dumped, arguments.to):
-        tell(line)
+        note(line)
     return DONE
 
 
@@ -101,6 +104,8 @@ def _account(dumped: Dumped, target: str) -> list[str]:
 
 def _packed(data: bytes, output: Path) -> bytes:
     if output.suffix == ".gz":
+        import gzip
+
         return gzip.compress(data, mtime=0)
     if output.suffix == ".zst":
         from snapshot.transcripts.io.unpack import zstd_module

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from snapshot.commands._console import DONE, Commands, print_json
-from snapshot.errors import LayoutError, SnapshotError, TranscriptError
+from snapshot.commands._console import DONE, Commands, print_json, read_stdin, tell
+from snapshot.errors import LayoutError, TranscriptError
 
 if TYPE_CHECKING:
     from snapshot.inspection import Images, Inspection
@@ -76,7 +75,7 @@ def _run(arguments: argparse.Namespace) -> int:
     else:
         chosen = arguments.conversation or looked.main
         lines = [*_head(looked, chosen), *(_lines(inspection) if inspection is not None else ())]
-        print("\n".join(_printable(line) for line in lines))
+        tell(*lines)
     return DONE
 
 
@@ -110,9 +109,7 @@ class _Looked:
 def _source(file: str) -> str | bytes:
     if file != "-":
         return file
-    if sys.stdin is None or sys.stdin.isatty():
-        raise SnapshotError("standard input is a terminal: name a file, or send one with `< FILE`")
-    return sys.stdin.buffer.read()
+    return read_stdin()
 
 
 def _known(model: str) -> str:
@@ -125,13 +122,6 @@ def _known(model: str) -> str:
     except LayoutError:
         return DEFAULT_MODEL
     return model
-
-
-def _printable(line: str) -> str:
-    """The line without what a terminal would obey, in an encoding that standard output has."""
-    shown = "".join(character if character.isprintable() else repr(character)[1:-1] for character in line)
-    encoding = sys.stdout.encoding or "utf-8"
-    return shown.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def _labelled(label: str, text: str) -> list[str]:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from snapshot.commands._console import (
     DONE,
@@ -17,8 +17,13 @@ from snapshot.commands._console import (
     positive,
     print_json,
     reading_options,
+    silence,
+    tell,
 )
 from snapshot.errors import SnapshotError
+
+if TYPE_CHECKING:
+    from snapshot.pages.manifest import Manifest
 
 __all__ = ["DEFAULT_MODEL", "add"]
 
@@ -69,6 +74,8 @@ def _run(arguments: argparse.Namespace) -> int:
     from snapshot.pages.render import Typesetter
     from snapshot.source.source import source_of
 
+    if str(arguments.output) == "-":
+        raise SnapshotError("-o -: pages are several files; name a folder for them")
     transcript = load(arguments.session, arguments.format, arguments)
     model = arguments.model or transcript.model or DEFAULT_MODEL
     layout = layout_for(model, name=arguments.layout)
@@ -87,11 +94,11 @@ def _run(arguments: argparse.Namespace) -> int:
         progress=_progress(),
     )
     note_diagnostics(transcript)
-    note_code_points(manifest["source"]["code_points"], setting.face.missing)
+    note_code_points(manifest.source.code_points, setting.face.missing)
     if arguments.json:
-        print_json({**manifest, "folder": str(output)})
+        print_json({**manifest.as_dict(), "folder": str(output)})
     else:
-        print(_summary(manifest, model, output))
+        tell(_summary(manifest, model, output))
     return DONE
 
 
@@ -111,15 +118,18 @@ def _progress() -> Callable[[int, int], None] | None:
 
     def show(done: int, total: int) -> None:
         end = "\r\x1b[K" if done >= total else "\r"
-        sys.stderr.write(f"\rrendering {done * 100 // total:3d} %" + end)
-        sys.stderr.flush()
+        try:
+            sys.stderr.write(f"\rrendering {done * 100 // total:3d} %" + end)
+            sys.stderr.flush()
+        except OSError:
+            silence(sys.stderr)
 
     return show
 
 
-def _summary(manifest: dict[str, Any], model: str, output: Path) -> str:
-    totals, chars = manifest["totals"], manifest["source"]["chars"]
-    pages, tokens, text_tokens = totals["pages"], totals["tokens"], totals["text_tokens"]
+def _summary(manifest: Manifest, model: str, output: Path) -> str:
+    totals, chars = manifest.totals, manifest.source.chars
+    pages, tokens, text_tokens = totals.pages, totals.tokens, totals.text_tokens
     line = (
         f"{output}: {pages} page{'s' * (pages != 1)} for {model}, {chars:,} characters in {tokens:,} tokens; "
     )
