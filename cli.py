@@ -9,14 +9,16 @@ import argparse
 import os
 import sys
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from snapshot import __version__, commands
+from snapshot import __version__
+from snapshot.commands import COMMANDS, Command
 from snapshot.commands._console import DONE, FAILED, UNUSABLE, printable, say, silence, standard_streams
 from snapshot.errors import PageError, SnapshotError
 
 _INTERRUPTED = 130
 _LAYOUTS = "SNAPSHOT_LAYOUTS"
+_ABOUT_LAYOUTS = "folder of your own layout files; repeatable"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -78,7 +80,26 @@ def _flush_or_silence() -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors repeat arguments without what a terminal would obey."""
+    """A parser of a command, which is filled once it is used; its errors are harmless to a terminal.
+
+    Attributes:
+        command: the command that is still to be imported, None where there is none.
+    """
+
+    command: Command | None = None
+
+    def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride] - its overloads
+        self, args: Any = None, namespace: Any = None
+    ) -> Any:
+        if self.command is not None:
+            module = import_module(f"snapshot.commands.{self.command.module}")
+            fill, self.command = getattr(module, self.command.fill), None
+            fill(self)
+            # Behind the command as well; absent there, it must not undo what stood before it.
+            self.add_argument(
+                "--layouts", metavar="DIR", action="append", default=argparse.SUPPRESS, help=_ABOUT_LAYOUTS
+            )
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         super().error(printable(message))
@@ -91,17 +112,11 @@ def _parser() -> argparse.ArgumentParser:
         epilog="example: snapshot render session.jsonl -o pages && snapshot read pages --check",
     )
     parser.add_argument("--version", action="version", version=f"snapshot {__version__}")
-    about = "folder of your own layout files; repeatable"
-    parser.add_argument("--layouts", metavar="DIR", action="append", help=about)
+    parser.add_argument("--layouts", metavar="DIR", action="append", help=_ABOUT_LAYOUTS)
     parser.add_argument("--debug", action="store_true", help="show tracebacks")
     found = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for name in commands.NAMES:
-        import_module(f"snapshot.commands.{name}").add(found)
-    for command in found.choices.values():
-        # Behind the command as well; absent there, it must not undo what stood before it.
-        command.add_argument(
-            "--layouts", metavar="DIR", action="append", default=argparse.SUPPRESS, help=about
-        )
+    for name, command in COMMANDS.items():
+        found.add_parser(name, help=command.about).command = command
     return parser
 
 

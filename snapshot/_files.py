@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,6 +15,8 @@ __all__ = ["exclusive", "read_regular", "same_file", "write_atomic", "write_outp
 
 LOCK = ".lock.part"
 """Name of the lock file in a folder: no more than a part, should it ever stay behind."""
+
+_PATIENCE = 10.0  # seconds to wait for somebody to read from a pipe
 
 
 def write_atomic(folder: Path, name: str, data: bytes, *, replace: bool = False, mode: int = 0o600) -> None:
@@ -60,7 +63,7 @@ def write_output(path: Path, data: bytes) -> None:
     if found is not None and stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, "is a folder; name a file", str(path))
     if found is not None and not stat.S_ISREG(found.st_mode):
-        handle = os.open(path, os.O_WRONLY | getattr(os, "O_NOCTTY", 0))
+        handle = _opened(path, stat.S_ISFIFO(found.st_mode))
         with os.fdopen(handle, "wb", buffering=0) as file:
             left = memoryview(data)
             while left:
@@ -71,6 +74,26 @@ def write_output(path: Path, data: bytes) -> None:
         raise IsADirectoryError(errno.EISDIR, "is a folder; name a file", str(path))
     mode = 0o600 if found is None else stat.S_IMODE(found.st_mode)
     write_atomic(target.parent, target.name, data, replace=True, mode=mode)
+
+
+def _opened(path: Path, is_pipe: bool) -> int:
+    """A descriptor that writes to a device or pipe. A pipe that nobody reads yet is waited for a while."""
+    flags = os.O_WRONLY | getattr(os, "O_NOCTTY", 0)
+    if not is_pipe:
+        return os.open(path, flags)
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            handle = os.open(path, flags | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            if time.monotonic() > deadline:
+                raise OSError(errno.ENXIO, "nobody reads from this pipe", str(path)) from error
+            time.sleep(0.05)
+        else:
+            os.set_blocking(handle, True)
+            return handle
 
 
 def same_file(one: Path, other: Path) -> bool:

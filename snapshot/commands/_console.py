@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
-import math
 import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from snapshot.errors import OutputError, SnapshotError, TranscriptError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from snapshot.messages import Transcript
 
 __all__ = [
@@ -168,6 +167,8 @@ def write_data(data: bytes) -> None:
 
 def print_json(value: dict[str, Any]) -> None:
     """One object on standard output; in ASCII, which is valid in any encoding."""
+    import json
+
     write_data(json.dumps(value, indent=1).encode("ascii") + b"\n")
 
 
@@ -211,6 +212,8 @@ def refuse_overwriting(path: Path | None, *inputs: Path | str | None) -> None:
     Raises:
         OutputError: it is one of them.
     """
+    from pathlib import Path
+
     from snapshot._files import same_file
 
     if path is None or str(path) == "-":
@@ -245,18 +248,18 @@ def read_input(path: Path, what: str) -> bytes:
 
 def positive(text: str) -> int:
     """Argument type: a whole number from 1."""
-    value = int(text)
-    if not 1 <= value <= _MOST:
-        raise ValueError
-    return value
+    with suppress(ValueError):
+        if 1 <= (value := int(text)) <= _MOST:
+            return value
+    raise argparse.ArgumentTypeError(f"{text[:40]!r} is no whole number from 1 to {_MOST:,}")
 
 
 def size_or_share(text: str) -> float:
     """Argument type: a share, up to 1, or a number of tokens."""
-    value = float(text)
-    if not (math.isfinite(value) and 0 < value <= _MOST):
-        raise ValueError
-    return value
+    with suppress(ValueError):
+        if 0 < (value := float(text)) <= _MOST:
+            return value
+    raise argparse.ArgumentTypeError(f"{text[:40]!r} is neither a share up to 1 nor a number of tokens")
 
 
 def reading_options(parser: argparse.ArgumentParser, *, formats: bool = True) -> None:

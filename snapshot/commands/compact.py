@@ -12,7 +12,6 @@ from snapshot.commands._console import (
     CANNOT_FIT,
     DONE,
     NEEDS_SUMMARIZER,
-    Commands,
     load,
     note_code_points,
     note_diagnostics,
@@ -32,37 +31,34 @@ from snapshot.errors import CannotFit, OutputError, SummarizerRequired
 if TYPE_CHECKING:
     from snapshot.compaction import Archive, Compaction
 
-__all__ = ["add", "add_settings", "settings_of"]
+__all__ = ["add_settings", "fill", "fill_recover", "settings_of"]
 
 APIS = ("anthropic", "openai", "openai-responses", "gemini")
 
 
-def add(commands: Commands) -> None:
-    """Add both parsers."""
-    compact = commands.add_parser(
-        "compact",
-        help="a request that fits: head and tail word for word, the middle as pages",
-        description="Compacts a transcript into a request for an API; an archive keeps what it replaced.",
-        epilog="examples: snapshot compact session.jsonl -m claude-opus-4-8 --window 60000 -o request.json; "
-        "snapshot compact session.jsonl -m gpt-5.5 --dry-run",
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Fill the parser of `compact`."""
+    parser.description = "Compacts a transcript into a request for an API; an archive keeps what it replaced."
+    parser.epilog = (
+        "examples: snapshot compact session.jsonl -m claude-opus-4-8 --window 60000 -o request.json; "
+        "snapshot compact session.jsonl -m gpt-5.5 --dry-run"
     )
-    _common(compact)
-    _when(compact)
-    compact.add_argument("--dry-run", action="store_true", help="only say what each rung would free")
-    compact.set_defaults(run=_run_compact)
+    _common(parser)
+    _when(parser)
+    parser.add_argument("--dry-run", action="store_true", help="only say what each rung would free")
+    parser.set_defaults(run=_run_compact)
 
-    recover = commands.add_parser(
-        "recover",
-        help="a request that fits, after the provider rejected one as too large",
-        description="Reads the provider's error, and makes a request that fits by what the error says.",
-        epilog="example: snapshot recover session.jsonl -m gpt-5.5 --error error.json -o request.json",
-    )
-    _common(recover)
-    recover.add_argument(
+
+def fill_recover(parser: argparse.ArgumentParser) -> None:
+    """Fill the parser of `recover`."""
+    parser.description = "Reads the provider's error, and makes a request that fits by what the error says."
+    parser.epilog = "example: snapshot recover session.jsonl -m gpt-5.5 --error error.json -o request.json"
+    _common(parser)
+    parser.add_argument(
         "--error", metavar="FILE", type=Path, required=True, help="the error's body, or its text"
     )
-    recover.add_argument("--provider", default="", help="who answered, where the error alone does not tell")
-    recover.set_defaults(run=_run_recover)
+    parser.add_argument("--provider", default="", help="who answered, where the error alone does not tell")
+    parser.set_defaults(run=_run_recover)
 
 
 def _common(parser: argparse.ArgumentParser) -> None:

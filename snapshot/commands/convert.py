@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from snapshot.commands._console import (
     DONE,
-    Commands,
     load,
     note_diagnostics,
     print_json,
@@ -25,20 +24,20 @@ from snapshot.errors import SnapshotError
 if TYPE_CHECKING:
     from snapshot.transcripts import Dumped
 
-__all__ = ["add"]
+__all__ = ["fill"]
 
 _PLACES = 4  # messages that a line names
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = commands.add_parser(
-        "convert",
-        help="a transcript in another format",
-        description="Writes a transcript in another format, and says what that format cannot hold. Nothing "
-        "is repaired: `compact` makes requests that a provider accepts.",
-        epilog="examples: snapshot convert session.jsonl --to openai-chat -o chat.json; "
-        "snapshot convert - --to text < chat.json",
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Fill the command's parser."""
+    parser.description = (
+        "Writes a transcript in another format, and says what that format cannot hold. Nothing "
+        "is repaired: `compact` makes requests that a provider accepts."
+    )
+    parser.epilog = (
+        "examples: snapshot convert session.jsonl --to openai-chat -o chat.json; "
+        "snapshot convert - --to text < chat.json"
     )
     parser.add_argument("session", metavar="IN", help="a transcript; - is standard input")
     parser.add_argument("--to", metavar="FORMAT", required=True, help="the format to write: " + _listed())

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from snapshot.commands._console import (
     DONE,
-    Commands,
     load,
     note_diagnostics,
     print_json,
@@ -28,19 +27,19 @@ from snapshot.errors import SnapshotError
 if TYPE_CHECKING:
     from snapshot.costs.costs import Cost
 
-__all__ = ["add"]
+__all__ = ["fill"]
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = commands.add_parser(
-        "cost",
-        help="what a conversation costs each model, as text and as pages",
-        description="Compares text and pages for each model and class of text: characters per token, USD per "
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Fill the command's parser."""
+    parser.description = (
+        "Compares text and pages for each model and class of text: characters per token, USD per "
         "million characters (fresh and from the prompt cache), pages, bytes, and from how many characters on "
-        "pages are cheaper.",
-        epilog="examples: snapshot cost session.jsonl; "
-        "snapshot cost *.jsonl --models claude-opus-4-8,gpt-5.6-sol --plot cost.svg",
+        "pages are cheaper."
+    )
+    parser.epilog = (
+        "examples: snapshot cost session.jsonl; "
+        "snapshot cost *.jsonl --models claude-opus-4-8,gpt-5.6-sol --plot cost.svg"
     )
     parser.add_argument(
         "sessions", metavar="SESSION", nargs="+", help="transcripts or text files; - is standard input"

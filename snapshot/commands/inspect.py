@@ -8,29 +8,28 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from snapshot.commands._console import DONE, Commands, print_json, read_stdin, tell
+from snapshot.commands._console import DONE, print_json, read_stdin, tell
 from snapshot.errors import LayoutError, TranscriptError
 
 if TYPE_CHECKING:
     from snapshot.inspection import Images, Inspection
     from snapshot.transcripts import Conversation, Detection
 
-__all__ = ["add"]
+__all__ = ["fill"]
 
 _WIDTH = 96
 _LABEL = 15
 _LISTED = 12  # conversations, tools and sorts of parts that a table shows
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = commands.add_parser(
-        "inspect",
-        help="what is in a transcript file",
-        description="Says what is in a file: its format and why, the conversations in it, who speaks, what "
-        "the tools brought, what takes the tokens, what each rung of compaction would free, what is odd.",
-        epilog="examples: snapshot inspect session.jsonl; "
-        "snapshot inspect export.json --conversation 6f2e --json",
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Fill the command's parser."""
+    parser.description = (
+        "Says what is in a file: its format and why, the conversations in it, who speaks, what "
+        "the tools brought, what takes the tokens, what each rung of compaction would free, what is odd."
+    )
+    parser.epilog = (
+        "examples: snapshot inspect session.jsonl; snapshot inspect export.json --conversation 6f2e --json"
     )
     parser.add_argument("file", metavar="FILE", help="a transcript; - is standard input")
     parser.add_argument("-m", "--model", help="model whose tokens are counted (default: the transcript's)")

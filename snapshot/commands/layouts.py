@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from snapshot.commands._console import DONE, Commands, print_json, tell
+from snapshot.commands._console import DONE, print_json, tell
 from snapshot.errors import LayoutError
 
 if TYPE_CHECKING:
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from snapshot.models.trials import Trial
     from snapshot.pages.layout import Layout
 
-__all__ = ["add"]
+__all__ = ["fill"]
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = commands.add_parser(
-        "layouts",
-        help="what is known of a model as a reader of pages",
-        description="Lists the layouts, or shows what is known of one: page, cell, price, limits, sources.",
-        epilog="examples: snapshot layouts anthropic/claude-opus-4.8; "
-        "snapshot layouts claude-opus-4-8 --gateway bedrock",
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Fill the command's parser."""
+    parser.description = (
+        "Lists the layouts, or shows what is known of one: page, cell, price, limits, sources."
+    )
+    parser.epilog = (
+        "examples: snapshot layouts anthropic/claude-opus-4.8; "
+        "snapshot layouts claude-opus-4-8 --gateway bedrock"
     )
     parser.add_argument("model", metavar="MODEL", nargs="?", help="a model id, or the name of a layout")
     parser.add_argument(

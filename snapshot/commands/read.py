@@ -6,22 +6,18 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snapshot.commands._console import DONE, FAILED, Commands, print_json, say, tell, write_data
+from snapshot.commands._console import DONE, FAILED, print_json, say, tell, write_data
 
 if TYPE_CHECKING:
     from snapshot.pages.manifest import Manifest
 
-__all__ = ["add"]
+__all__ = ["fill"]
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = commands.add_parser(
-        "read",
-        help="the text of pages, from their pixels",
-        description="Reads the pages of a folder back from their pixels and prints their text.",
-        epilog="example: snapshot read session.pages --check",
-    )
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Fill the command's parser."""
+    parser.description = "Reads the pages of a folder back from their pixels and prints their text."
+    parser.epilog = "example: snapshot read session.pages --check"
     parser.add_argument("folder", metavar="DIR", type=Path, help="a folder that render wrote")
     parser.add_argument("--check", action="store_true", help="compare with the source instead of printing")
     parser.add_argument("--font", metavar="FILE", help="the font file that render was given, if it was")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from snapshot.commands._console import (
     DONE,
-    Commands,
     load,
     note_code_points,
     note_diagnostics,
@@ -25,7 +24,7 @@ from snapshot.errors import SnapshotError
 if TYPE_CHECKING:
     from snapshot.pages.manifest import Manifest
 
-__all__ = ["DEFAULT_MODEL", "add"]
+__all__ = ["DEFAULT_MODEL", "fill"]
 
 DEFAULT_MODEL = "claude-opus-4-8"
 """The reader of a transcript that names no model."""
@@ -34,14 +33,14 @@ _PACKED = (".gz", ".zst")
 _SUFFIXES = (".jsonl", ".json", ".md", ".txt", ".log")
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = commands.add_parser(
-        "render",
-        help="a transcript or text as PNG pages with a manifest",
-        description="Renders a transcript (or any text) as pages: PNG files and manifest.json in a folder.",
-        epilog="examples: snapshot render session.jsonl -m gpt-5.6-sol -o pages; "
-        "snapshot render - -m gemini-3-pro < notes.md",
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Fill the command's parser."""
+    parser.description = (
+        "Renders a transcript (or any text) as pages: PNG files and manifest.json in a folder."
+    )
+    parser.epilog = (
+        "examples: snapshot render session.jsonl -m gpt-5.6-sol -o pages; "
+        "snapshot render - -m gemini-3-pro < notes.md"
     )
     parser.add_argument("session", metavar="SESSION", help="a transcript or text file; - is standard input")
     parser.add_argument("-m", "--model", help="model that will look at the pages (default: the transcript's)")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from snapshot.commands._console import (
     DONE,
     FAILED,
-    Commands,
     print_json,
     read_input,
     refuse_overwriting,
@@ -21,22 +20,20 @@ if TYPE_CHECKING:
     from snapshot.legibility.verify import Verdict
     from snapshot.models.trials import Expected
 
-__all__ = ["add"]
+__all__ = ["fill"]
 
 _RISKS_SHOWN = 5
 _PAIRS_SHOWN = 6
 _LONGEST = 40  # characters of a string that is shown
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = commands.add_parser(
-        "verify",
-        help="whether pages can be sent: whole, unresized, legible",
-        description="Verifies the pages of a folder against manifest, source and reader: untampered, "
-        "complete, read back exactly, not resized by the provider, legible by measures and published trials.",
-        epilog="example: snapshot verify session.pages -m gpt-5.6-sol --html report.html",
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Fill the command's parser."""
+    parser.description = (
+        "Verifies the pages of a folder against manifest, source and reader: untampered, "
+        "complete, read back exactly, not resized by the provider, legible by measures and published trials."
     )
+    parser.epilog = "example: snapshot verify session.pages -m gpt-5.6-sol --html report.html"
     parser.add_argument("folder", metavar="DIR", type=Path, help="a folder that render wrote")
     parser.add_argument("-m", "--model", help="the model that will read them (default: that of render)")
     parser.add_argument("--ocr", action="store_true", help="ask a neural reader too: snapshot-pages[ocr]")

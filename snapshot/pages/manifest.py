@@ -191,7 +191,7 @@ class Manifest(Struct, frozen=True):
             raise PageError(f"{where}: schema is {found!r:.80}, this version reads {SCHEMA!r}")
         try:
             manifest = msgspec.convert(value, cls)
-        except (msgspec.ValidationError, OverflowError, RecursionError) as error:
+        except (msgspec.ValidationError, ValueError, OverflowError, RecursionError) as error:
             raise PageError(f"{where}: {_told(str(error))}; render the pages again") from error
         if problem := next(manifest.contradictions(), ""):
             raise PageError(f"{where}: {problem}; render the pages again")
