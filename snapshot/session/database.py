@@ -230,10 +230,12 @@ def _make(path: Path) -> None:
         os.close(handle)
         try:
             with closing(sqlite3.connect(name, isolation_level=None)) as connection:
-                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA journal_mode = MEMORY")
                 connection.executescript(_TABLES)
                 connection.execute(f"PRAGMA application_id = {_APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+                # Last, so that all is in the file itself and nothing in a log that is left behind.
+                connection.execute("PRAGMA journal_mode = WAL")
             try:
                 os.link(name, path)
             except FileExistsError:
@@ -241,6 +243,7 @@ def _make(path: Path) -> None:
             except OSError:  # a file system without links
                 Path(name).replace(path)
         finally:
-            Path(name).unlink(missing_ok=True)
+            for suffix in ("", "-wal", "-shm"):
+                Path(name + suffix).unlink(missing_ok=True)
     except (OSError, ValueError, sqlite3.DatabaseError) as error:
         raise SessionError(f"{path}: cannot be made ({getattr(error, 'strerror', None) or error})") from error
