@@ -181,6 +181,10 @@ def _lines(found: Inspection) -> list[str]:
     if not found.basis.startswith("estimated: no usage"):
         lines += _labelled("window", f"{found.occupancy:,} tokens in it, {found.basis}")
     lines += _labelled("images", _images(found.images))
+    for (declared, true), count in found.images.mistyped:
+        lines += _labelled("", f"{count:,} said to be {declared}, and {'is' if count == 1 else 'are'} {true}")
+    for number, limit in enumerate(found.limits):
+        lines += _labelled("" if number else "beyond limits", limit)
     if found.extra_rows:
         rows = ", ".join(f"{count:,} {kind}" for kind, count in found.extra_rows.items())
         lines += _labelled("beside it", f"rows that are no messages: {rows}")
@@ -190,10 +194,11 @@ def _lines(found: Inspection) -> list[str]:
 def _images(images: Images) -> str:
     if not images.count:
         return "none"
+    types = [f"{count:,} {kind or 'of unknown type'}" for kind, count in images.types]
     sizes = [f"{count:,} of {width}×{height}" for (width, height), count in images.sizes]
     if images.unknown:
         sizes.append(f"{images.unknown:,} of unknown size")
-    return f"{images.count:,}, {images.bytes:,} bytes: {', '.join(sizes)}"
+    return f"{images.count:,}, {images.bytes:,} bytes: {', '.join(sizes)}; {', '.join(types)}"
 
 
 def _shares(found: Inspection) -> list[str]:

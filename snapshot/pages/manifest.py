@@ -43,7 +43,9 @@ MOST_PIXELS = 1 << 25
 _MOST_BYTES = 1 << 29  # of the file; a page takes 300 of them
 
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=(1 << 53) - 1)]
+Some: TypeAlias = Annotated[int, Meta(ge=1, le=(1 << 53) - 1)]
 Pixels: TypeAlias = Annotated[int, Meta(ge=1, le=1 << 14)]
+Profile: TypeAlias = Annotated[str, Meta(pattern=r"\A(default|fast|small)\Z")]
 Sha256: TypeAlias = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 Name: TypeAlias = Annotated[str, Meta(max_length=1000)]
 Words: TypeAlias = Annotated[str, Meta(max_length=100_000)]
@@ -60,7 +62,7 @@ class Compression(Struct, frozen=True):
         library: what compressed, and its level.
     """
 
-    profile: Name = "default"
+    profile: Profile = "default"
     library: Name = ""
 
 
@@ -126,8 +128,8 @@ class SourceEntry(Struct, frozen=True):
     marks: tuple[Count, ...]
     surrogates: tuple[tuple[Count, Surrogate], ...]
     elisions: tuple[ElisionEntry, ...]
-    folded: dict[Name, Count] = {}
-    code_points: dict[Name, Count] = {}
+    folded: dict[Name, Some] = {}
+    code_points: dict[Name, Some] = {}
 
 
 class Totals(Struct, frozen=True):
@@ -212,6 +214,8 @@ class Manifest(Struct, frozen=True):
             yield f"layout: a page of {layout.width}×{layout.height} pixels is larger than any"
         if (layout.columns, layout.rows) != (layout.width // layout.cell[0], layout.height // layout.cell[1]):
             yield "layout: columns, rows and cells are not those of the page's size"
+        if layout.levels not in (2, 4, 16):
+            yield f"layout: there are no pages of {layout.levels} grey levels"
         if layout.text_columns > layout.columns:
             yield "layout: more columns of text than cells in a row"
         for page in self.pages:
