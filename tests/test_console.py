@@ -221,8 +221,9 @@ def test_names_and_numbers_that_cannot_be(tmp_path):
             ["convert", EXAMPLE, "--to", "text", "-o", path],
             ["compact", EXAMPLE, "-m", "claude-opus-4-8", "--manual", "--digest", "-o", path],
         ):
-            done = run(*command, check=2)
-            assert done.stderr.count("\n") == 1, command
+            told = run(*command, check=2).stderr.splitlines()
+            # Beside it, only that a font for some character of the example may not be installed.
+            assert len([line for line in told if not line.startswith("note: ")]) == 1, command
     for path in (long, odd):
         for command in (
             ["render", EXAMPLE, "-o", path],
@@ -236,7 +237,8 @@ def test_names_and_numbers_that_cannot_be(tmp_path):
         ):
             done = run(*command, check=None)
             assert done.returncode in (1, 2), command
-            assert done.stderr.count("\n") == 1, command
+            told = [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
+            assert len(told) == 1, command
     for option, values in {
         "--target": ["inf", "nan", "-1", "0", "1e400", "x"],
         "--window": ["nan", "0", "-5", "9" * 5000, "1e9"],
