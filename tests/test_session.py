@@ -8,7 +8,7 @@ import os
 import stat
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -107,7 +107,7 @@ def test_stale_commits_in_one_process(scenario, tmp_path):
 def dump(path: Path) -> list[str]:
     import sqlite3
 
-    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         return list(connection.iterdump())
 
 
