@@ -28,6 +28,7 @@ from snapshot.messages import (
     Transcript,
 )
 from snapshot.models.ids import profile_for
+from snapshot.models.profile import ModelProfile
 
 __all__ = ["Freed", "Images", "Inspection", "Share", "Tool", "inspect"]
 
@@ -55,12 +56,22 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Images:
-    """All images: how many, their bytes, how many of each size in pixels, and how many of unknown size."""
+    """All images.
+
+    Attributes:
+        count, bytes: how many, and their bytes.
+        sizes: how many of each size in pixels.
+        unknown: how many of unknown size.
+        types: how many of each media type, as their first bytes tell it; "" where they do not.
+        mistyped: how many are declared as another type than that, by both: ("image/png", "image/jpeg").
+    """
 
     count: int
     bytes: int
     sizes: tuple[tuple[tuple[int, int], int], ...]
     unknown: int
+    types: tuple[tuple[str, int], ...] = ()
+    mistyped: tuple[tuple[tuple[str, str], int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +93,7 @@ class Inspection:
         tokens: all of them, by an estimate; `shares`: by sort of part, the most first.
         occupancy: how full the window is, and `basis`: where that figure comes from.
         tools: by what they were asked and brought, the most first.
+        limits: what of the conversation, sent as it is, is beyond the window and the provider's limits.
         rungs: what each rung would free if the request had to come down to half.
         aside: rows beside the conversation, by type.
         diagnostics: what the reader found wrong.
@@ -98,6 +110,7 @@ class Inspection:
     basis: str
     tools: tuple[Tool, ...]
     images: Images
+    limits: tuple[str, ...]
     rungs: tuple[Freed, ...]
     extra_rows: dict[str, int]
     diagnostics: tuple[Diagnostic, ...]
@@ -139,7 +152,8 @@ def inspect(transcript: Transcript, *, model: str) -> Inspection:
         basis=filled.basis,
         tools=_tools(messages, estimator),
         images=_images(messages),
-        rungs=_rungs(transcript, model),
+        limits=tuple(_over_limits(messages, reader, filled.tokens)),
+        rungs=_rungs(transcript, model, estimator.messages(messages)),
         extra_rows=dict(Counter(row.kind for row in transcript.extra_rows)),
         diagnostics=transcript.diagnostics,
     )
@@ -207,14 +221,86 @@ def _images(messages: Sequence[Message]) -> Images:
     images = [part for _, part in _walk(messages) if isinstance(part, Image)]
     sizes = [image_size(image.data) if image.data else None for image in images]
     counted = Counter(size for size in sizes if size is not None)
+    types = [_true_type(image.data) for image in images]
+    wrong = Counter(
+        (image.media_type, true)
+        for image, true in zip(images, types, strict=True)
+        if true and image.media_type not in ("", true)
+    )
     return Images(
-        len(images), sum(len(image.data) for image in images), tuple(counted.most_common()), sizes.count(None)
+        len(images),
+        sum(len(image.data) for image in images),
+        tuple(counted.most_common()),
+        sizes.count(None),
+        tuple(Counter(types).most_common()),
+        tuple(wrong.most_common()),
     )
 
 
-def _rungs(transcript: Transcript, model: str) -> tuple[Freed, ...]:
+# What files of images begin with; of WebP, what stands behind the length.
+_SIGNATURES = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"BM", "image/bmp"),
+    (b"II*\0", "image/tiff"),
+    (b"MM\0*", "image/tiff"),
+)
+
+
+def _true_type(data: bytes) -> str:
+    """The media type that an image's first bytes tell, "" where they tell none."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for magic, kind in _SIGNATURES if data.startswith(magic)), "")
+
+
+def _over_limits(messages: Sequence[Message], reader: ModelProfile, tokens: int) -> Iterator[str]:
+    """A line for the window and for each limit of the provider's that the conversation is beyond as it is."""
+    if reader.window and tokens > reader.window:
+        yield f"{tokens:,} tokens, and the window of the model has {reader.window:,}"
+    images = [part for _, part in _walk(messages) if isinstance(part, Image)]
+    in_one = max(
+        (sum(isinstance(part, Image) for _, part in _walk([message])) for message in messages), default=0
+    )
+    sizes = [size for image in images if image.data and (size := image_size(image.data))]
+    found = {
+        "images_per_request": (len(images), "images in all"),
+        "images_per_message": (in_one, "images in one message"),
+        "image_bytes": (
+            max((_encoded(image.data) for image in images), default=0),
+            "bytes of base64 in one image",
+        ),
+        "max_side": (max((max(size) for size in sizes), default=0), "pixels on a side of an image"),
+        "request_bytes": (_bytes(messages), "bytes in all"),
+    }
+    for name, (count, what) in found.items():
+        most = reader.limits.get(name)
+        if most is not None and count > most:
+            yield f"{count:,} {what}, and the provider takes {most:,}"
+
+
+def _encoded(data: bytes) -> int:
+    """Characters of base64 that bytes become."""
+    return -(-len(data) // 3) * 4
+
+
+def _bytes(messages: Sequence[Message]) -> int:
+    """Bytes of a request with these messages, by what is in them: its keys are not counted."""
+    total = 0
+    for _, part in _walk(messages):
+        if isinstance(part, Image | File):
+            total += _encoded(part.data)
+        total += _chars(part)
+    return total
+
+
+def _rungs(transcript: Transcript, model: str, tokens: int) -> tuple[Freed, ...]:
     """Each rung alone, as if the window were full and the request had to come down to half."""
-    before = compact(transcript, model=model, rungs=(), target=1.0).report.before
+    try:
+        before = compact(transcript, model=model, rungs=(), target=1.0).report.before
+    except SnapshotError:  # without a rung nothing comes below the window: the estimate has to do
+        before = tokens
     return tuple(_freed(transcript, model, rung, before) for rung in RUNGS)
 
 

@@ -23,8 +23,32 @@ from snapshot.messages import (
 
 __all__ = ["from_json", "to_json"]
 
-_KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (Text, Reasoning, ToolCall, ToolResult, Image, File, Opaque)
+# What stands in a file for each type of part, whatever the classes are called: a tag never changes.
+_TAGS: dict[type[Part], str] = {
+    Text: "text",
+    Reasoning: "reasoning",
+    ToolCall: "call",
+    ToolResult: "result",
+    Image: "image",
+    File: "file",
+    Opaque: "opaque",
+}
+# Before tags, the names that the classes had then stood in files: read, never written.
+_CLASS_NAMES: dict[str, type[Part]] = {
+    "Text": Text,
+    "Reasoning": Reasoning,
+    "ToolCall": ToolCall,
+    "ToolResult": ToolResult,
+    "Image": Image,
+    "File": File,
+    "Opaque": Opaque,
+}
+_KINDS: dict[str, type[Part]] = {**_CLASS_NAMES, **{tag: kind for kind, tag in _TAGS.items()}}
+# What a field's value is in JSON, by the start of its annotation; a tuple of parts is an array.
+_JSON_TYPES: dict[str, type[Any]] = {"str": str, "bytes": str, "bool": bool, "int": int}
+_FIELDS: dict[type[Part], dict[str, type[Any]]] = {
+    kind: {field.name: _JSON_TYPES.get(str(field.type).split(" ")[0], list) for field in fields(kind)}
+    for kind in _TAGS
 }
 
 
@@ -58,7 +82,7 @@ def from_json(value: dict[str, Any], *, get: Callable[[str], bytes] = _inlined) 
     usage, origin = value.get("usage"), value.get("origin", "")
     if origin not in get_args(Origin):
         raise ValueError("a message of an unknown origin")
-    return Message(
+    found = Message(
         value["role"],
         tuple(_part_from(part, get) for part in value["parts"]),
         value.get("id", ""),
@@ -67,11 +91,21 @@ def from_json(value: dict[str, Any], *, get: Callable[[str], bytes] = _inlined) 
         tuple(value.get("raw", ())),
         origin,
     )
+    words = (found.role, found.id, found.time)
+    counts = (found.usage.input, found.usage.output) if found.usage else ()
+    for item, wanted in (
+        *((w, str) for w in words),
+        *((c, int) for c in counts),
+        *((r, dict) for r in found.raw),
+    ):
+        if type(item) is not wanted:
+            raise TypeError(f"{item!r:.40} stands where a message has a {wanted.__name__}")
+    return found
 
 
 def _part_to(part: Part, put: Callable[[bytes], str]) -> dict[str, Any]:
-    """The part's fields, but for those that are empty, with its type's name under `is`."""
-    value: dict[str, Any] = {"is": type(part).__name__}
+    """The part's fields, but for those that are empty, with the tag of its type under `is`."""
+    value: dict[str, Any] = {"is": _TAGS[type(part)]}
     for field in fields(part):
         item = getattr(part, field.name)
         if isinstance(item, bytes):
@@ -86,8 +120,12 @@ def _part_to(part: Part, put: Callable[[bytes], str]) -> dict[str, Any]:
 def _part_from(value: dict[str, Any], get: Callable[[str], bytes]) -> Part:
     given = dict(value)
     kind = _KINDS[given.pop("is")]
+    for name, item in given.items():
+        wanted = _FIELDS[kind][name]
+        if type(item) is not wanted:
+            raise TypeError(f"{name} of a part is a {type(item).__name__}, not a {wanted.__name__}")
     if "data" in given:
-        given["data"] = get(given["data"])
+        given["data"] = get(given["data"]) if given["data"] else b""
     if kind is ToolResult:
         given["content"] = tuple(_part_from(inner, get) for inner in given.get("content", ()))
     defaults = dict.fromkeys(("id", "name", "arguments", "call_id", "media_type", "kind", "json", "text"), "")

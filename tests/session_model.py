@@ -42,7 +42,10 @@ class Model:
         return [one for one in self.path(leaf) if self.things[one].message is not None]
 
     def messages(self, leaf: str) -> list[Message]:
-        return [message for one in self.path(leaf) if (message := self.things[one].message) is not None]
+        return self.messages_of(self.path(leaf))
+
+    def messages_of(self, nodes: list[str]) -> list[Message]:
+        return [message for one in nodes if (message := self.things[one].message) is not None]
 
     def open(self, leaf: str) -> list[str]:
         waiting: list[str] = []

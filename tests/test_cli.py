@@ -17,6 +17,7 @@ from PIL import Image
 
 from snapshot.__main__ import main
 from snapshot._resources import locate
+from snapshot.commands import COMMANDS
 from snapshot.pages.layout import layout_names
 from tests.conftest import HERE
 
@@ -343,19 +344,58 @@ def test_both_doors_open(entry):
     assert done.stdout.startswith("snapshot 0.")
 
 
+# What neither `import snapshot` nor `--help` may import: heavy packages, what only a command needs, and any
+# of the package's own rooms but the list of commands.
+HEAVY = {"numpy", "numba", "freetype", "PIL", "deflate", "wcwidth", "uharfbuzz", "msgspec"}
+OF_COMMANDS = {
+    "dataclasses",
+    "inspect",
+    "json",
+    "sqlite3",
+    "csv",
+    "decimal",
+    "tomllib",
+    "hashlib",
+    "tempfile",
+    "asyncio",
+}
+OWN = {
+    "snapshot",
+    "snapshot.__main__",
+    "snapshot._lazy",
+    "snapshot._resources",
+    "snapshot._version",
+    "snapshot.commands",
+    "snapshot.commands._console",
+    "snapshot.errors",
+}
+
+
 @pytest.mark.parametrize(
     "code",
     ["import snapshot", "import snapshot.__main__ as m, sys; sys.argv = ['snapshot', '--help']; m.main()"],
 )
 def test_import_and_help_load_nothing_heavy(code):
     program = (
-        f"import sys\ntry:\n    exec({code!r})\nexcept SystemExit: pass\n"
-        "heavy = {'numpy', 'numba', 'freetype', 'PIL', 'deflate', 'wcwidth', 'uharfbuzz'}\n"
-        "heavy &= set(sys.modules)\n"
-        "sys.exit(f'loaded {heavy}' if heavy else 0)"
+        f"import sys\nbefore = set(sys.modules)\ntry:\n    exec({code!r})\nexcept SystemExit: pass\n"
+        f"loaded = set(sys.modules) - before\n"
+        f"wrong = loaded & {HEAVY | OF_COMMANDS!r}\n"
+        f"wrong |= {{name for name in loaded if name.split('.')[0] == 'snapshot'}} - {OWN!r}\n"
+        "sys.exit(f'loaded {sorted(wrong)}' if wrong else 0)"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_every_command_is_listed_and_explains_itself():
+    listed = run("--help").stdout
+    for name, command in COMMANDS.items():
+        assert f"\n    {name} " in listed
+        assert command.about.split()[0] in listed
+        told = run(name, "--help").stdout
+        assert f"usage: snapshot {name} " in told
+        assert "example" in told
+        assert "--layouts DIR" in told
 
 
 def test_a_small_job_does_without_numba():

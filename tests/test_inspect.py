@@ -144,3 +144,31 @@ def test_the_real_ones(real):
         assert told["diagnostics"] == []
         assert not any("kept whole" in share["name"] for share in told["shares"])
         assert next(rung for rung in told["rungs"] if rung["rung"] == "snapshot")["tokens"] > 0
+
+
+@pytest.mark.parametrize(
+    "text", ["word " * 300_000, "x" * 900_000, "{}", ""], ids=["words", "a run", "braces", "nothing"]
+)
+def test_any_size_can_be_looked_at(text):
+    """Also where nothing would fit: then every rung says so."""
+    found = inspect(Transcript((Message("user", (Text(text),)),), "anthropic"), model="gpt-4o")
+    assert [rung.rung for rung in found.rungs] == ["elide", "images", "snapshot", "summarize"]
+    assert bool(found.limits) == (found.tokens > 128_000)
+    if found.limits:
+        assert found.limits[0].startswith(f"{found.tokens:,} tokens, and the window")
+
+
+def test_limits_and_true_types_are_named():
+    jpeg = Image("image/png", b"\xff\xd8\xff\xe0" + bytes(60))
+    large = Image("image/png", png(9000, 10))
+    many = tuple(Image("image/png", png(8, 8)) for _ in range(110))
+    found = inspect(
+        Transcript((Message("user", (jpeg, large, *many)),), "anthropic"), model="claude-haiku-4-5"
+    )
+    assert dict(found.images.types) == {"image/png": 111, "image/jpeg": 1}
+    assert found.images.mistyped == ((("image/png", "image/jpeg"), 1),)
+    assert "112 images in all, and the provider takes 100" in found.limits
+    assert "9,000 pixels on a side of an image, and the provider takes 8,000" in found.limits
+    data = dump(Transcript((Message("user", (Text("see"), jpeg)),), "anthropic"), "anthropic").data
+    told = run("inspect", "-", stdin=data).stdout
+    assert "1 said to be image/png, and is image/jpeg" in told

@@ -139,7 +139,7 @@ def test_what_cannot_fit_says_what_holds_it_up():
     transcript = long_conversation(3)
     huge = replace(transcript, messages=(*transcript.messages, Message("user", (Text("word " * 40_000),))))
     error = "prompt is too long: 90000 tokens > 20000 maximum"
-    # A message larger than the window is no reason: its bulk becomes pages. What is sent beside all messages is.
+    # A message larger than the window is no reason: its bulk becomes pages. What is sent beside them is.
     assert recover(huge, error, model=MODEL).report.pages
     with pytest.raises(CannotFit, match=r"last messages \d+") as caught:
         recover(huge, error, model=MODEL, overhead=19_000)

@@ -264,3 +264,28 @@ def test_a_file_with_damaged_bytes_gives_what_it_can_or_one_line(whole, spoiled,
             assert not any(damage for _, damage in store.check())
     assert [file.name for file in folder.glob(".*")] == []
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        *(
+            (column, value)
+            for column in ("parent", "depth", "jump", "checkpoint")
+            for value in ("'x'", "1.5", "x'00'")
+        ),
+        *((column, "x'00ff'") for column in ("id", "kind", "role", "time", "body")),
+    ],
+)
+def test_values_of_another_type_are_damage(path, column, value):
+    """SQLite's columns take values of any type."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(f"UPDATE nodes SET {column} = {value} WHERE seq = {FIFTH}")
+    with Store(path, write=False) as store, in_one_line():
+        assert any(found for _, found in store.check())
+    with Store(path) as store, in_one_line():
+        history = store.history("talk")
+        assert history.damage
+        list(show(path, "talk"))
+    with in_one_line():
+        repaired(path, derived=column in ("jump", "depth", "checkpoint"))

@@ -197,3 +197,57 @@ def test_damaged_runs_say_what_is_wrong_and_are_repaired(store):
         path.write_text(text)
         with pytest.raises(error):
             load_run(path)
+
+
+# --- labels of pi
+
+
+def entries(*rows: dict) -> bytes:
+    said = [
+        {"type": "message", "id": name, "parentId": parent, "message": {"role": "user", "content": name}}
+        for name, parent in (("a", None), ("b", "a"), ("c", "b"))
+    ]
+    header = {"type": "session", "version": 3, "id": "s"}
+    return "\n".join(map(json.dumps, (header, *said, *rows))).encode()
+
+
+def labelled(target: str, label: str | None, *, name: str, parent: str) -> dict:
+    return {"type": "label", "id": name, "parentId": parent, "targetId": target, "label": label}
+
+
+@pytest.mark.parametrize(
+    ("labels", "wanted"),
+    [
+        ([("a", "one")], {"one": "a"}),
+        ([("a", "one"), ("a", "two")], {"two": "a"}),
+        ([("a", "one"), ("a", None)], {}),
+        ([("a", "one"), ("b", "two"), ("a", "")], {"two": "b"}),
+        ([("a", "same"), ("b", "same")], {"same": "a", "same 2": "b"}),
+        ([("a", "one"), ("gone", "two")], {"one": "a"}),
+    ],
+)
+def test_labels_of_pi_name_entries_and_can_be_taken_away(store, labels, wanted):
+    rows = [
+        labelled(target, label, name=f"l{n}", parent=f"l{n - 1}" if n else "c")
+        for n, (target, label) in enumerate(labels)
+    ]
+    assert read_pi(store, entries(*rows), "s") == []
+    assert {label.name: label.node for label in store.history("s").labels()} == wanted
+    # What came goes back as it came, and nothing is added to it.
+    assert write_pi(store.history("s")).splitlines() == entries(*rows).splitlines()
+
+
+def test_labels_and_the_end_of_the_branch_are_written_for_pi(store):
+    read_pi(store, entries(labelled("a", "one", name="l", parent="c")), "s")
+    history = store.history("s")
+    history.label("new", at="b")
+    history.set_branch("back", at="b")
+    history.switch("back")
+    read_pi(store, write_pi(history), "again")
+    again = store.history("again")
+    assert {label.name: label.node for label in again.labels()} == {"one": "a", "new": "b"}
+    assert words(message for _, message in again.path()) == ["a", "b"]
+    plain = store.create("plain", model=MODEL, messages=[*turn("one"), *turn("two")])
+    plain.retry(plain.path()[0][0])
+    read_pi(store, write_pi(plain), "plain-again")
+    assert words(message for _, message in store.history("plain-again").path()) == ["one"]

@@ -74,6 +74,23 @@ class Sessions(RuleBasedStateMachine):
         self.history.append(messages)
         self.model.move(self.model.current, self.add(messages, self.leaf))
 
+    @precondition(lambda self: self.model.things)
+    @rule(words=WORDS, data=st.data())
+    def append_behind(self, words, data):
+        """Where others have added since, what is added is their sibling."""
+        at = data.draw(st.sampled_from(["", *self.model.things]))
+        messages = turn(words, 1)
+        path = self.model.path(self.leaf)
+        since = path[path.index(at) + 1 :] if at in path else path if not at else [""]
+        heard = any(not node or self.model.things[node].message is not None for node in since)
+        follows = at if heard else self.leaf
+        if self.model.open(follows):
+            self.refused(self.history.append, messages, after=at)
+            return
+        branch = self.history.append(messages, after=at)
+        assert (branch.name == self.model.current) != heard
+        self.model.move(branch.name, self.add(messages, follows))
+
     @precondition(lambda self: self.model.open(self.leaf))
     @rule(data=st.data())
     def answer_calls(self, data):
@@ -219,6 +236,11 @@ class Sessions(RuleBasedStateMachine):
             assert (caught.value.leaf, caught.value.revision) == (before.leaf, before.revision)
             assert self.history.branch(branch) == before
             return
+        newest = self.model.checkpoint(leaf)
+        since = path[path.index(newest) + 1 :] if newest else path
+        if newest and self.model.things[newest].first_kept == kept and not self.model.messages_of(since):
+            assert self.history.commit(plan, checkpoint) == self.history.branch(branch)
+            return  # one checkpoint for one boundary
         leaf = self.history.commit(plan, checkpoint).leaf
         self.model.things[leaf] = Thing(self.model.leaves[branch], "checkpoint", None, kept, checkpoint.lead)
         self.model.move(branch, leaf)

@@ -246,3 +246,39 @@ def test_a_turn_is_written_to_the_branch_it_was_begun_on(live, tmp_path):
     assert going.finish().name == "main"
     assert [message for _, message in live.history.path("main")][-2:] == going.messages
     assert len(live.history.path()) == 5
+
+
+def test_turns_that_two_processes_begin_at_one_head_are_siblings(live, store):
+    """Neither model saw what the other was told: so neither turn follows the other."""
+    with Store(store.path) as second:
+        other = Live(second.history("talk"))
+        head = live.history.branch().leaf
+        mine, theirs = live.send(user("mine")).result(LONG), other.send(user("theirs")).result(LONG)
+        mine.add(answer("mine, too"))
+        assert mine.finish().name == "main"
+        assert [message for message in theirs.transcript().messages if message == user("mine")] == []
+        theirs.add(answer("theirs, too"))
+        branch = theirs.finish()
+        assert branch.name == other.branch == "main-1"
+        for name, said in (("main", "mine"), ("main-1", "theirs")):
+            path = store.history("talk").path(name)
+            assert [message for _, message in path[-2:]] == [user(said), answer(f"{said}, too")]
+            assert path[-3][0] == head
+        # Each goes on where it is, and the other one never sees it.
+        again = other.send(user("more")).result(LONG)
+        assert user("theirs") in again.transcript().messages
+        again.add(answer())
+        assert again.finish().name == "main-1"
+        assert live.branch == "main"
+        other.switch("main")
+        assert other.branch == "main"
+    assert not any(found for _, found in store.check())
+
+
+def test_a_turn_goes_on_behind_a_checkpoint_that_came_meanwhile(live, store):
+    turn = live.send(user("mine")).result(LONG)
+    with Store(store.path) as second:
+        assert second.history("talk").compact(window=8000).checkpoint
+    turn.add(answer("mine, too"))
+    assert turn.finish().name == "main"
+    assert [branch.name for branch in store.history("talk").branches()] == ["main"]

@@ -16,7 +16,7 @@ from snapshot.errors import SnapshotError
 from snapshot.legibility.ocr import has_ocr
 from snapshot.legibility.report import as_html
 from snapshot.legibility.verify import Verdict, verify
-from snapshot.pages import folder as pages_folder
+from snapshot.pages.manifest import load_manifest
 from tests.conftest import small_face
 from tests.test_cli import run
 
@@ -279,5 +279,5 @@ def test_the_empty_text_is_verified_too(tmp_path):
     (tmp_path / "a.txt").write_text("a\n", encoding="utf-8")
     run("render", tmp_path / "a.txt", "-m", "gemini-3-pro", "-o", tmp_path / "pages")
     assert verify(tmp_path / "pages").passed
-    manifest = pages_folder.load_manifest(tmp_path / "pages")
-    assert len(manifest["pages"]) == 1
+    manifest = load_manifest(tmp_path / "pages")
+    assert len(manifest.pages) == 1

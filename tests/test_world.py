@@ -17,6 +17,7 @@ import cli
 from snapshot.errors import PageError
 from snapshot.pages import folder
 from snapshot.pages.layout import layout_for
+from snapshot.pages.manifest import Manifest
 from snapshot.pages.render import Typesetter
 from snapshot.raster import face as face_module
 from snapshot.raster.atlas import Atlas, atlas_for
@@ -242,8 +243,8 @@ def test_folders_read_back_and_know_what_they_need(tmp_path: Path, monkeypatch):
     setting = Typesetter(layout_for("claude-opus-4-8"))
     manifest = folder.write(tmp_path / "pages", source, setting)
     assert folder.check(tmp_path / "pages", manifest) == []
-    assert manifest["source"]["code_points"] == {}
-    assert "noto-world/thai" in manifest["layout"]["helpers"]
+    assert manifest.source.code_points == {}
+    assert "noto-world/thai" in manifest.layout.helpers
     monkeypatch.setattr(face_module, "can_shape", lambda: False)
     with pytest.raises(PageError, match=r"noto-world/.*not here: pip install 'snapshot-pages\[world\]'"):
         folder.open_pages(tmp_path / "pages", manifest)
@@ -264,8 +265,8 @@ def test_a_font_without_latin_letters_helps_out(tmp_path: Path):
     path.write_bytes(hebrew.path.read_bytes())
     source = Source("abc שלום\n")
     manifest = folder.write(tmp_path / "pages", source, Typesetter(layout_for("gpt-5.5"), font=path))
-    assert manifest["layout"]["helpers"] == ["own.ttf"]
-    assert folder.check(tmp_path / "pages", json.loads(json.dumps(manifest))) == []
+    assert manifest.layout.helpers == ("own.ttf",)
+    assert folder.check(tmp_path / "pages", Manifest.from_json(manifest.to_json()), font=path) == []
 
 
 def test_pages_of_any_script_can_be_verified(tmp_path: Path, capsys):
@@ -304,9 +305,10 @@ def test_compaction_says_what_is_missing(tmp_path: Path, monkeypatch, capsys):
 @pytest.mark.parametrize(("key", "value"), [("helpers", 1), ("glyphs", None), ("glyphs", ["a"])])
 def test_damaged_lists_are_one_line(tmp_path: Path, key, value):
     manifest = folder.write(tmp_path / "pages", Source("שלום"), Typesetter(layout_for("gpt-5.5")))
-    manifest["layout"][key] = value
-    with pytest.raises(PageError, match="damaged"):
-        folder.open_pages(tmp_path / "pages", manifest)
+    damaged = manifest.as_dict()
+    damaged["layout"][key] = value
+    with pytest.raises(PageError, match=rf"layout\.{key}"):
+        Manifest.from_json(json.dumps(damaged).encode())
 
 
 WORDS = st.sampled_from(

@@ -1,7 +1,39 @@
 """The commands of the command line, a module each: its arguments, and what it prints.
 
-A command module has `add(commands)`, which adds its parser, and is listed in `NAMES`. Modules stay light to
-import: `--help` imports them all, so what does the work is imported when a command runs.
+What a command is called, where it is and what it does in a line stands in `COMMANDS`. Its module is imported
+when it is chosen, and has a function that fills its parser; what does the work is imported when it runs.
 """
 
-NAMES = ("render", "read", "verify", "compact", "convert", "inspect", "session", "layouts", "cost")
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["COMMANDS", "Command"]
+
+
+class Command(NamedTuple):
+    """A command: its module here, the function in it that fills the parser, and a line about it."""
+
+    module: str
+    fill: str
+    about: str
+
+
+COMMANDS: dict[str, Command] = {
+    "render": Command("render", "fill", "a transcript or text as PNG pages with a manifest"),
+    "read": Command("read", "fill", "the text of pages, from their pixels"),
+    "verify": Command("verify", "fill", "whether pages can be sent: whole, unresized, legible"),
+    "compact": Command(
+        "compact", "fill", "a request that fits: head and tail word for word, the middle as pages"
+    ),
+    "recover": Command(
+        "compact", "fill_recover", "a request that fits, after the provider rejected one as too large"
+    ),
+    "convert": Command("convert", "fill", "a transcript in another format"),
+    "inspect": Command("inspect", "fill", "what is in a transcript file"),
+    "session": Command(
+        "session", "fill", "keep conversations as trees: import, branch, compact, export, check, repair"
+    ),
+    "layouts": Command("layouts", "fill", "what is known of a model as a reader of pages"),
+    "cost": Command("cost", "fill", "what a conversation costs each model, as text and as pages"),
+}

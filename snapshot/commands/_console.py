@@ -1,17 +1,25 @@
-"""What all commands share: exit codes, lines for people, JSON for scripts."""
+"""What all commands share: exit codes, lines for people, data for scripts, files that people name.
+
+All that is printed goes through here. Lines are for people: what a terminal would obey is escaped in them,
+wherever it came from. Data (a transcript, JSON, the text of pages) goes out as it is, but to a terminal.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
+import io
+import os
+import re
 import sys
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TextIO
 
-from snapshot.errors import SnapshotError, TranscriptError
+from snapshot.errors import OutputError, SnapshotError, TranscriptError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from snapshot.messages import Transcript
     from snapshot.redaction import Redactor
 
@@ -28,11 +36,21 @@ __all__ = [
     "note_redactions",
     "positive",
     "print_json",
+    "printable",
+    "read_input",
+    "read_stdin",
     "reading_options",
     "redaction_options",
     "redactor_of",
+    "refuse_overwriting",
     "save",
     "say",
+    "silence",
+    "size_or_share",
+    "standard_streams",
+    "tell",
+    "to_stdout",
+    "write_data",
 ]
 
 DONE, FAILED, UNUSABLE, CANNOT_FIT, NEEDS_SUMMARIZER = range(5)
@@ -47,35 +65,205 @@ else:
 _NOTES_SHOWN = 5
 
 
+# Not printable, and no harm: blanks, and what words of some scripts, and emoji, are joined by.
+_HARMLESS = "\t\u00a0\u00ad\u200c\u200d\u3000"
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and newline
+_MOST = 10**12  # of a number of tokens or processors
+
+
+# --- standard streams
+
+
+class _Closed(io.TextIOBase):
+    """In place of a standard stream that was closed before the process began."""
+
+    def write(self, text: str, /) -> int:
+        return len(text)
+
+
+@contextmanager
+def standard_streams() -> Iterator[None]:
+    """Standard streams that can be written to, whatever they were started with.
+
+    A closed one takes lines and loses them; data that is to go there is an error. What an encoding does not
+    have is escaped.
+    """
+    former = sys.stdout, sys.stderr
+    opened = [_reserved(number) for number in range(3)] if os.name == "posix" else []
+    try:
+        sys.stdout, sys.stderr = (_Closed() if stream is None else stream for stream in former)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            with suppress(OSError):
+                sys.stdout.reconfigure(errors="backslashreplace")
+        yield
+    finally:
+        sys.stdout, sys.stderr = former
+        for handle in opened:
+            if handle is not None:
+                os.close(handle)
+
+
+def _reserved(number: int) -> int | None:
+    """Hold a closed descriptor, lest a file that is opened gets the number of a standard stream."""
+    try:
+        os.fstat(number)
+    except OSError:
+        handle = os.open(os.devnull, os.O_RDWR)
+        if handle == number:
+            return handle
+        os.close(handle)
+    return None
+
+
+def silence(stream: TextIO) -> None:
+    """Lose what is still to be written to a stream whose other end is gone or full."""
+    with suppress(OSError, ValueError, AttributeError):
+        number = stream.fileno()
+        handle = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(handle, number)
+        os.close(handle)
+
+
+def printable(text: str) -> str:
+    """`text` in one line, with escapes for what a terminal would obey, and for what hides or turns others."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char in _HARMLESS else repr(char)[1:-1] for char in text)
+
+
+def tell(*lines: str) -> None:
+    """Lines for a person, on standard output."""
+    for line in lines:
+        print(printable(line))
+
+
 def say(line: str) -> None:
     """One line for a person, on stderr, whatever its encoding can hold."""
     encoding = sys.stderr.encoding or "utf-8"
-    print(line.encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
+    try:
+        print(
+            printable(line).encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr, flush=True
+        )
+    except OSError:
+        silence(sys.stderr)
+
+
+def write_data(data: bytes) -> None:
+    """Data on standard output, as it is; a terminal gets it without what it would obey.
+
+    Raises:
+        OutputError: standard output is closed.
+        OSError: it is full, or its reader is gone.
+    """
+    out = sys.stdout
+    if isinstance(out, _Closed):
+        raise OutputError("standard output is closed: there is no place for the result")
+    out.flush()
+    if out.isatty():
+        text = data.decode("utf-8", "replace")
+        out.write(_CONTROLS.sub(lambda match: repr(match[0])[1:-1], text))
+    elif hasattr(out, "buffer"):
+        out.buffer.write(data)
+        out.buffer.flush()
+    else:
+        out.write(data.decode("utf-8", "replace"))
 
 
 def print_json(value: dict[str, Any]) -> None:
     """One object on standard output; in ASCII, which is valid in any encoding."""
-    print(json.dumps(value, indent=1))
+    import json
+
+    write_data(json.dumps(value, indent=1).encode("ascii") + b"\n")
+
+
+# --- files that people name
+
+
+def to_stdout(path: Path | None) -> bool:
+    """Whether data for `path` goes to standard output: no path, `-`, or a name of what it leads to."""
+    if path is None or str(path) == "-":
+        return True
+    try:
+        return os.path.samestat(path.stat(), os.fstat(sys.stdout.fileno()))
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def save(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all, in place of one that is there."""
-    from snapshot._files import write_atomic
+    """Write what a person asked for at `path`: see `snapshot._files.write_output`; `-` is standard output.
 
-    if path.is_dir():
-        raise SnapshotError(f"{path}: is a folder; name a file")
+    Raises:
+        OutputError: it cannot be written.
+    """
+    from snapshot._files import write_output
+
+    if to_stdout(path):
+        write_data(data)
+        return
     try:
-        write_atomic(path.parent, path.name, data, replace=True)
-    except OSError as error:
-        raise SnapshotError(f"{path}: cannot be written ({error.strerror})") from error
+        write_output(path, data)
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:
+        raise OutputError(
+            f"{path}: cannot be written to ({getattr(error, 'strerror', None) or error})"
+        ) from error
+
+
+def refuse_overwriting(path: Path | None, *inputs: Path | str | None) -> None:
+    """Refuse to write at a path where one of the inputs is.
+
+    Raises:
+        OutputError: it is one of them.
+    """
+    from pathlib import Path
+
+    from snapshot._files import same_file
+
+    if path is None or str(path) == "-":
+        return
+    for other in inputs:
+        if other is not None and str(other) != "-" and _is_file(path) and same_file(path, Path(other)):
+            raise OutputError(f"{path}: is what is read; name another file to write to")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def read_input(path: Path, what: str) -> bytes:
+    """The content of a file that a person named; `what` says what to name.
+
+    Raises:
+        SnapshotError: it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise SnapshotError(f"{path}: {reason}; name {what}") from error
+
+
+# --- arguments
 
 
 def positive(text: str) -> int:
     """Argument type: a whole number from 1."""
-    value = int(text)
-    if value < 1:
-        raise ValueError
-    return value
+    with suppress(ValueError):
+        if 1 <= (value := int(text)) <= _MOST:
+            return value
+    raise argparse.ArgumentTypeError(f"{text[:40]!r} is no whole number from 1 to {_MOST:,}")
+
+
+def size_or_share(text: str) -> float:
+    """Argument type: a share, up to 1, or a number of tokens."""
+    with suppress(ValueError):
+        if 0 < (value := float(text)) <= _MOST:
+            return value
+    raise argparse.ArgumentTypeError(f"{text[:40]!r} is neither a share up to 1 nor a number of tokens")
 
 
 def reading_options(parser: argparse.ArgumentParser, *, formats: bool = True) -> None:
@@ -140,12 +328,26 @@ def load(session: str, wanted: str | None, choice: argparse.Namespace | None = N
 
     if session != "-":
         return loaded(session)
-    if sys.stdin is None or sys.stdin.isatty():
-        raise SnapshotError("standard input is a terminal: name a file, or send one with `< FILE`")
     try:
-        return loaded(sys.stdin.buffer.read())
+        return loaded(read_stdin())
     except TranscriptError as error:
         raise TranscriptError(error.what, path="standard input", line=error.line, byte=error.byte) from error
+
+
+def read_stdin() -> bytes:
+    """All of standard input.
+
+    Raises:
+        SnapshotError: it is closed, or a terminal.
+    """
+    if sys.stdin is None or sys.stdin.closed:
+        raise SnapshotError("standard input is closed: name a file, or send one with `< FILE`")
+    if sys.stdin.isatty():
+        raise SnapshotError("standard input is a terminal: name a file, or send one with `< FILE`")
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise SnapshotError(f"standard input: {error.strerror}") from error
 
 
 def note_diagnostics(transcript: Transcript) -> None:

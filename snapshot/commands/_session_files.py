@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,8 +17,12 @@ from snapshot.commands._console import (
     note_diagnostics,
     print_json,
     reading_options,
+    refuse_overwriting,
     save,
     say,
+    tell,
+    to_stdout,
+    write_data,
 )
 from snapshot.commands._session_tree import conversation, counted, note_reader, opened, where, which
 from snapshot.errors import SessionDamaged, SnapshotError
@@ -77,7 +81,7 @@ def _import(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"schema": "snapshot-pages/session/1", "store": str(arguments.store), **asdict(found)})
     else:
-        print(
+        tell(
             f"{name if agent == 'main' else f'{name}/{agent}'}: {counted(found.messages, 'message')} "
             f"from {found.format}, {counted(found.branches, 'branch')}, in {arguments.store}"
         )
@@ -138,7 +142,7 @@ def _append(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"schema": "snapshot-pages/branch/1", **asdict(branch)})
     else:
-        print(f"{counted(len(transcript.messages), 'message')} added; {branch.name} ends with {branch.leaf}")
+        tell(f"{counted(len(transcript.messages), 'message')} added; {branch.name} ends with {branch.leaf}")
     return DONE
 
 
@@ -164,7 +168,9 @@ def _export(arguments: argparse.Namespace) -> int:
     from snapshot.session.pi import write_pi
     from snapshot.transcripts import dump
 
-    if arguments.json and arguments.output is None:
+    piped = arguments.output is None or to_stdout(arguments.output)
+    refuse_overwriting(arguments.output, arguments.store)
+    if arguments.json and piped:
         raise SnapshotError("--json needs -o FILE: standard output would hold the conversation as well")
     with opened(arguments, write=False) as (_, history):
         target = arguments.format or history.format or "anthropic"
@@ -184,19 +190,18 @@ def _export(arguments: argparse.Namespace) -> int:
             data, count = dumped.data, len(transcript.messages)
             losses = [(loss.what, many) for loss, many in dumped.grouped()]
     if arguments.output is None:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        write_data(data)
     else:
         save(arguments.output, data)
     if arguments.json:
         kept = [{"what": what, "count": many} for what, many in losses]
         print_json({"file": str(arguments.output), "format": target, "messages": count, "losses": kept})
         return DONE
-    tell: Callable[[str], None] = say if arguments.output is None else print
-    if arguments.output is not None:
-        print(f"{arguments.output}: {counted(count, 'message')} as {target}")
+    note: Callable[[str], None] = say if piped else tell
+    if not piped:
+        tell(f"{arguments.output}: {counted(count, 'message')} as {target}")
     for what, many in losses:
-        tell(f"note: {many:,} × {what}")
+        note(f"note: {many:,} × {what}")
     return DONE
 
 
@@ -217,7 +222,7 @@ def _check(arguments: argparse.Namespace) -> int:
         damage = [{"in": name, **asdict(item)} for name, item in found]
         print_json({"schema": "snapshot-pages/check/1", "file": str(path), "damage": damage})
     elif not found:
-        print(f"{path}: sound, {counted(histories, 'history')}")
+        tell(f"{path}: sound, {counted(histories, 'history')}")
     else:
         _list([f"{name} {item.where}".strip() + f": {item.kind}: {item.note}" for name, item in found])
         faults = counted(len(found), "fault")
@@ -254,7 +259,7 @@ def _salvage(arguments: argparse.Namespace) -> int:
 
     path, output = arguments.file or arguments.store, arguments.output
     if _is_run(path):
-        if output.exists():
+        if os.path.lexists(output):
             raise SnapshotError(f"{output}: is there already; name a new file")
         run = load_run(path)
         save(output, run.repaired().to_json().encode("ascii"))
@@ -266,7 +271,7 @@ def _salvage(arguments: argparse.Namespace) -> int:
         print_json({"schema": "snapshot-pages/salvage/1", "file": str(output), "repaired": rows})
     else:
         _list([f"{item.where}: {item.note}" for item in repaired])
-        print(f"{output}: a copy with {counted(len(repaired), 'repair')}; {path} is as it was")
+        tell(f"{output}: a copy with {counted(len(repaired), 'repair')}; {path} is as it was")
     return DONE
 
 
@@ -281,9 +286,9 @@ def _is_run(path: Path) -> bool:
 
 def _list(lines: Sequence[str]) -> None:
     for line in lines[:_SHOWN]:
-        print(line)
+        tell(line)
     if len(lines) > _SHOWN:
-        print(f"and {len(lines) - _SHOWN} more; --json has all")
+        tell(f"and {len(lines) - _SHOWN} more; --json has all")
 
 
 COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str]] = {

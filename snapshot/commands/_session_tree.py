@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from snapshot.commands._console import CANNOT_FIT, DONE, NEEDS_SUMMARIZER, print_json, say
+from snapshot.commands._console import CANNOT_FIT, DONE, NEEDS_SUMMARIZER, print_json, say, tell
 from snapshot.errors import CannotFit, SummarizerRequired
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _list(arguments: argparse.Namespace) -> int:
     for name, item in zip(names, found, strict=True):
         parts = [counted(item.messages, "message"), counted(item.branches, "branch")]
         parts += [counted(item.checkpoints, "checkpoint")] if item.checkpoints else []
-        print(f"{name:<{width}}  {', '.join(parts)}; on {item.branch}; {item.changed or item.created}")
+        tell(f"{name:<{width}}  {', '.join(parts)}; on {item.branch}; {item.changed or item.created}")
     return DONE
 
 
@@ -110,10 +110,10 @@ def _show(arguments: argparse.Namespace) -> int:
         messages = [{"node": node or None, **to_json(message)} for node, message in found]
         print_json({"schema": "snapshot-pages/messages/1", "messages": messages, "damage": damage})
     elif arguments.message:
-        print(_whole(found[0][1]))
+        tell(*_whole(found[0][1]).split("\n"))
     else:
         for node, message in found:
-            print(f"{node or '-':<12}  {message.role:<9}  {summary(message)}")
+            tell(f"{node or '-':<12}  {message.role:<9}  {summary(message)}")
     return DONE
 
 
@@ -138,12 +138,12 @@ def _held(history: History, node_id: str) -> Message:
 
 
 def _whole(message: Message) -> str:
-    """A message as text, what no terminal should obey left out."""
+    """A message as text."""
     from snapshot.messages import Transcript
     from snapshot.source.source import source_of
 
     text = source_of(Transcript((message,), ""), reasoning=True).text
-    return "".join(char if char.isprintable() or char in "\n\t" else "·" for char in text.rstrip())
+    return text.rstrip()
 
 
 # --- tree
@@ -186,13 +186,13 @@ def _tree(arguments: argparse.Namespace) -> int:
         return DONE
     for line in lines:
         if line.node is None:
-            print(f"{line.frame}{counted(line.count, 'more message')}")
+            tell(f"{line.frame}{counted(line.count, 'more message')}")
             continue
         what = line.node.role if line.node.kind == "message" else line.node.kind
         marks = [f"({', '.join(line.names)})"] if line.names else []
         marks += [f"[{label}]" for label in line.labels]
         marks += ["◀ here"] if line.current else []
-        print(" ".join([f"{line.frame}{line.node.id}", f"{what}:", line.words, *marks]))
+        tell(" ".join([f"{line.frame}{line.node.id}", f"{what}:", line.words, *marks]))
     return DONE
 
 
@@ -222,7 +222,7 @@ def _branch(arguments: argparse.Namespace) -> int:
         return DONE
     for branch in branches:
         model = f", {branch.model}" if branch.model else ""
-        print(f"{'*' if branch.name == current else ' '} {branch.name}  {branch.leaf or 'empty'}{model}")
+        tell(f"{'*' if branch.name == current else ' '} {branch.name}  {branch.leaf or 'empty'}{model}")
     return DONE
 
 
@@ -240,7 +240,7 @@ def _fork(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"schema": "snapshot-pages/branch/1", **asdict(branch)})
     else:
-        print(f"branch {branch.name} goes on from {branch.leaf}, and is the current one")
+        tell(f"branch {branch.name} goes on from {branch.leaf}, and is the current one")
     return DONE
 
 
@@ -260,7 +260,7 @@ def _duplicate(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"schema": "snapshot-pages/copy/1", "name": name, "agent": agent, "messages": count})
     else:
-        print(f"{arguments.new}: a copy of {counted(count, 'message')}, under new ids")
+        tell(f"{arguments.new}: a copy of {counted(count, 'message')}, under new ids")
     return DONE
 
 
@@ -303,9 +303,9 @@ def _compact(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(prepared.report.as_json() | {"checkpoint": leaf or None})
     else:
-        print(prepared.report)
+        tell(*str(prepared.report).split("\n"))
         if leaf and prepared.checkpoint is not None:
-            print(f"checkpoint {leaf}: kept word for word from {prepared.checkpoint.first_kept or 'here'} on")
+            tell(f"checkpoint {leaf}: kept word for word from {prepared.checkpoint.first_kept or 'here'} on")
     return DONE
 
 

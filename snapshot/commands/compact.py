@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,54 +12,55 @@ from snapshot.commands._console import (
     CANNOT_FIT,
     DONE,
     NEEDS_SUMMARIZER,
-    Commands,
     load,
     note_code_points,
     note_diagnostics,
     positive,
     print_json,
+    read_input,
     reading_options,
     redaction_options,
     redactor_of,
+    refuse_overwriting,
     save,
     say,
+    size_or_share,
+    tell,
+    to_stdout,
 )
-from snapshot.errors import CannotFit, SnapshotError, SummarizerRequired
+from snapshot.errors import CannotFit, OutputError, SummarizerRequired
 
 if TYPE_CHECKING:
     from snapshot.compaction import Archive, Compaction
 
-__all__ = ["add", "add_settings", "settings_of"]
+__all__ = ["add_settings", "fill", "fill_recover", "settings_of"]
 
 APIS = ("anthropic", "openai", "openai-responses", "gemini")
 
 
-def add(commands: Commands) -> None:
-    """Add both parsers."""
-    compact = commands.add_parser(
-        "compact",
-        help="a request that fits: head and tail word for word, the middle as pages",
-        description="Compacts a transcript into a request for an API; an archive keeps what it replaced.",
-        epilog="examples: snapshot compact session.jsonl -m claude-opus-4-8 --window 60000 -o request.json; "
-        "snapshot compact session.jsonl -m gpt-5.5 --dry-run",
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Fill the parser of `compact`."""
+    parser.description = "Compacts a transcript into a request for an API; an archive keeps what it replaced."
+    parser.epilog = (
+        "examples: snapshot compact session.jsonl -m claude-opus-4-8 --window 60000 -o request.json; "
+        "snapshot compact session.jsonl -m gpt-5.5 --dry-run"
     )
-    _common(compact)
-    _when(compact)
-    compact.add_argument("--dry-run", action="store_true", help="only say what each rung would free")
-    compact.set_defaults(run=_run_compact)
+    _common(parser)
+    _when(parser)
+    parser.add_argument("--dry-run", action="store_true", help="only say what each rung would free")
+    parser.set_defaults(run=_run_compact)
 
-    recover = commands.add_parser(
-        "recover",
-        help="a request that fits, after the provider rejected one as too large",
-        description="Reads the provider's error, and makes a request that fits by what the error says.",
-        epilog="example: snapshot recover session.jsonl -m gpt-5.5 --error error.json -o request.json",
-    )
-    _common(recover)
-    recover.add_argument(
+
+def fill_recover(parser: argparse.ArgumentParser) -> None:
+    """Fill the parser of `recover`."""
+    parser.description = "Reads the provider's error, and makes a request that fits by what the error says."
+    parser.epilog = "example: snapshot recover session.jsonl -m gpt-5.5 --error error.json -o request.json"
+    _common(parser)
+    parser.add_argument(
         "--error", metavar="FILE", type=Path, required=True, help="the error's body, or its text"
     )
-    recover.add_argument("--provider", default="", help="who answered, where the error alone does not tell")
-    recover.set_defaults(run=_run_recover)
+    parser.add_argument("--provider", default="", help="who answered, where the error alone does not tell")
+    parser.set_defaults(run=_run_recover)
 
 
 def _common(parser: argparse.ArgumentParser) -> None:
@@ -90,7 +92,7 @@ def _when(parser: argparse.ArgumentParser) -> None:
 def _how(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--window", metavar="N", type=positive, default=0, help="context window in tokens")
     parser.add_argument(
-        "--target", metavar="T", type=float, default=0.5, help="share of the window, or tokens"
+        "--target", metavar="T", type=size_or_share, default=0.5, help="share of the window, or tokens"
     )
     parser.add_argument(
         "--digest", action="store_true", help="accept an offline digest where pages are no way"
@@ -120,12 +122,7 @@ def _run_compact(arguments: argparse.Namespace) -> int:
 def _run_recover(arguments: argparse.Namespace) -> int:
     from snapshot.recovery import recover
 
-    try:
-        error = arguments.error.read_bytes()
-    except OSError as failure:
-        raise SnapshotError(
-            f"{arguments.error}: {failure.strerror}; name the file with the error"
-        ) from failure
+    error = read_input(arguments.error, "the file with the error")
     return _finish(
         arguments,
         lambda transcript, model, archive: recover(
@@ -161,12 +158,14 @@ def _finish(arguments: argparse.Namespace, make: Any, *, dry: bool) -> int:
     from snapshot.pages.layout import layout_for
     from snapshot.raster.face import load_face
 
+    if not dry:
+        _refuse_inputs(arguments)
     transcript = load(arguments.session, arguments.format, arguments)
     model = arguments.model or transcript.model or DEFAULT_MODEL
     api = arguments.api or _API_OF.get(profile_for(model).provider, "openai")
     former: Archive | None = None
-    if arguments.archive is not None and arguments.archive.exists():
-        former = Archive.from_json(arguments.archive.read_bytes())
+    if arguments.archive is not None and os.path.lexists(arguments.archive):
+        former = Archive.from_json(read_input(arguments.archive, "an archive, or a new file for one"))
     try:
         compaction: Compaction = make(transcript, model, former)
     except CannotFit as error:
@@ -185,9 +184,12 @@ def _finish(arguments: argparse.Namespace, make: Any, *, dry: bool) -> int:
     if arguments.json:
         print_json(report.as_json() | {"request": written or None})
     else:
-        print(report)
+        # Where the request itself went to standard output, people read beside it.
+        note = say if written and to_stdout(arguments.output) and arguments.output else tell
+        for line in str(report).split("\n"):
+            note(line)
         if written:
-            print(f"{written}: {report.after:,} tokens for {model} by the {api} API")
+            note(f"{written}: {report.after:,} tokens for {model} by the {api} API")
     return DONE
 
 
@@ -196,14 +198,37 @@ _API_OF = {"anthropic": "anthropic", "amazon": "anthropic", "google": "gemini"}
 
 def _write(arguments: argparse.Namespace, compaction: Compaction, api: str) -> str:
     """Write the request, and the archive beside it; the request's path."""
-    output: Path = arguments.output or Path(f"{_stem(arguments.session)}.request.json")
-    archive_path = arguments.archive or output.with_suffix(".archive.json")
+    output, archive_path = _paths(arguments)
     body = json.dumps(compaction.request(api), indent=1) + "\n"
     # The archive first: a request without it could not be undone.
     if compaction.archive is not None:
         save(archive_path, (compaction.archive.to_json() + "\n").encode("utf-8"))
     save(output, body.encode("utf-8"))
     return str(output)
+
+
+def _paths(arguments: argparse.Namespace) -> tuple[Path, Path]:
+    """Where the request goes, and where the archive: beside it, if it goes into a file."""
+    beside = Path(f"{_stem(arguments.session)}.request.json")
+    output: Path = arguments.output or beside
+    if output.name and (not output.exists() or output.is_file()) and not to_stdout(output):
+        beside = output
+    return output, arguments.archive or beside.with_suffix(".archive.json")
+
+
+def _refuse_inputs(arguments: argparse.Namespace) -> None:
+    """Refuse to write over what is read, or both results into one file."""
+    try:
+        output, archive = _paths(arguments)
+    except OSError as error:
+        raise OutputError(f"{arguments.output}: {error.strerror}; name another file") from error
+    if arguments.json and to_stdout(output):
+        raise OutputError("--json needs -o FILE: standard output would hold the request as well")
+    for path in (output, archive):
+        refuse_overwriting(path, arguments.session, getattr(arguments, "error", None))
+    refuse_overwriting(output, archive)
+    if output.absolute() == archive.absolute():
+        raise OutputError(f"{output}: cannot be both the request and the archive; name another file")
 
 
 def _stem(session: str) -> str:

@@ -3,40 +3,41 @@
 from __future__ import annotations
 
 import argparse
-import gzip
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snapshot.commands._console import (
     DONE,
-    Commands,
     load,
     note_diagnostics,
     print_json,
     reading_options,
+    refuse_overwriting,
     save,
     say,
+    tell,
+    to_stdout,
+    write_data,
 )
 from snapshot.errors import SnapshotError
 
 if TYPE_CHECKING:
     from snapshot.transcripts import Dumped
 
-__all__ = ["add"]
+__all__ = ["fill"]
 
 _PLACES = 4  # messages that a line names
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = commands.add_parser(
-        "convert",
-        help="a transcript in another format",
-        description="Writes a transcript in another format, and says what that format cannot hold. Nothing "
-        "is repaired: `compact` makes requests that a provider accepts.",
-        epilog="examples: snapshot convert session.jsonl --to openai-chat -o chat.json; "
-        "snapshot convert - --to text < chat.json",
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Fill the command's parser."""
+    parser.description = (
+        "Writes a transcript in another format, and says what that format cannot hold. Nothing "
+        "is repaired: `compact` makes requests that a provider accepts."
+    )
+    parser.epilog = (
+        "examples: snapshot convert session.jsonl --to openai-chat -o chat.json; "
+        "snapshot convert - --to text < chat.json"
     )
     parser.add_argument("session", metavar="IN", help="a transcript; - is standard input")
     parser.add_argument("--to", metavar="FORMAT", required=True, help="the format to write: " + _listed())
@@ -58,13 +59,14 @@ def _run(arguments: argparse.Namespace) -> int:
     from snapshot.transcripts import dump
 
     output: Path | None = arguments.output
-    if arguments.json and output is None:
+    piped = output is None or to_stdout(output)
+    if arguments.json and piped:
         raise SnapshotError("--json needs -o OUT: standard output would hold the transcript as well")
+    refuse_overwriting(output, arguments.session)
     transcript = load(arguments.session, arguments.format, arguments)
     dumped = dump(transcript, arguments.to)
     if output is None:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(dumped.data)
+        write_data(dumped.data)
     else:
         save(output, _packed(dumped.data, output))
     note_diagnostics(transcript)
@@ -77,11 +79,11 @@ def _run(arguments: argparse.Namespace) -> int:
             {"file": str(output), "from": transcript.format, "to": arguments.to, **counts, "losses": losses}
         )
         return DONE
-    tell = say if output is None else print
-    if output is not None:
-        print(f"{output}: {len(transcript.messages):,} messages, from {transcript.format} to {arguments.to}")
+    note = say if piped else tell
+    if not piped:
+        tell(f"{output}: {len(transcript.messages):,} messages, from {transcript.format} to {arguments.to}")
     for line in _account(dumped, arguments.to):
-        tell(line)
+        note(line)
     return DONE
 
 
@@ -101,6 +103,8 @@ def _account(dumped: Dumped, target: str) -> list[str]:
 
 def _packed(data: bytes, output: Path) -> bytes:
     if output.suffix == ".gz":
+        import gzip
+
         return gzip.compress(data, mtime=0)
     if output.suffix == ".zst":
         from snapshot.transcripts.io.unpack import zstd_module

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
-import sys
+import io
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -12,31 +12,34 @@ from typing import TYPE_CHECKING, Any
 
 from snapshot.commands._console import (
     DONE,
-    Commands,
     load,
     note_diagnostics,
     print_json,
     reading_options,
+    refuse_overwriting,
+    save,
     say,
+    tell,
+    write_data,
 )
 from snapshot.errors import SnapshotError
 
 if TYPE_CHECKING:
     from snapshot.costs.costs import Cost
 
-__all__ = ["add"]
+__all__ = ["fill"]
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = commands.add_parser(
-        "cost",
-        help="what a conversation costs each model, as text and as pages",
-        description="Compares text and pages for each model and class of text: characters per token, USD per "
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Fill the command's parser."""
+    parser.description = (
+        "Compares text and pages for each model and class of text: characters per token, USD per "
         "million characters (fresh and from the prompt cache), pages, bytes, and from how many characters on "
-        "pages are cheaper.",
-        epilog="examples: snapshot cost session.jsonl; "
-        "snapshot cost *.jsonl --models claude-opus-4-8,gpt-5.6-sol --plot cost.svg",
+        "pages are cheaper."
+    )
+    parser.epilog = (
+        "examples: snapshot cost session.jsonl; "
+        "snapshot cost *.jsonl --models claude-opus-4-8,gpt-5.6-sol --plot cost.svg"
     )
     parser.add_argument(
         "sessions", metavar="SESSION", nargs="+", help="transcripts or text files; - is standard input"
@@ -56,6 +59,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from snapshot.costs.content_kinds import classes_of
     from snapshot.costs.costs import costs_of, example_models
 
+    refuse_overwriting(arguments.plot, *arguments.sessions)
     transcripts = [load(session, None, arguments) for session in arguments.sessions]
     texts = classes_of(transcripts)
     if not texts:
@@ -65,27 +69,28 @@ def _run(arguments: argparse.Namespace) -> int:
     for transcript in transcripts:
         note_diagnostics(transcript)
     if arguments.plot is not None:
-        from snapshot.costs.canvas import save
+        from snapshot.costs.canvas import encoded
         from snapshot.costs.plot import cost_plot
 
         chars = sum(map(len, texts.values()))
         what = (
             arguments.sessions[0] if len(arguments.sessions) == 1 else f"{len(arguments.sessions)} sessions"
         )
-        save(
-            cost_plot(costs, f"{Path(what).name}: {chars:,} characters as text and as pages"), arguments.plot
-        )
+        plot = cost_plot(costs, f"{Path(what).name}: {chars:,} characters as text and as pages")
+        save(arguments.plot, encoded(plot, arguments.plot))
         say(f"{arguments.plot}: written")
     match arguments.format:
         case "json":
             print_json({"schema": "snapshot-pages/cost/1", "costs": [described(cost) for cost in costs]})
         case "csv":
             rows = [described(cost) for cost in costs]
-            writer = csv.DictWriter(sys.stdout, rows[0].keys(), lineterminator="\n")
+            table = io.StringIO()
+            writer = csv.DictWriter(table, rows[0].keys(), lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
+            write_data(table.getvalue().encode("utf-8", "backslashreplace"))
         case _:
-            print("\n".join(_table(costs)))
+            tell(*_table(costs))
     return DONE
 
 

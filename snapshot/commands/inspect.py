@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from snapshot.commands._console import DONE, Commands, print_json
-from snapshot.errors import LayoutError, SnapshotError, TranscriptError
+from snapshot.commands._console import DONE, print_json, read_stdin, tell
+from snapshot.errors import LayoutError, TranscriptError
 
 if TYPE_CHECKING:
     from snapshot.inspection import Images, Inspection
     from snapshot.transcripts import Conversation, Detection
 
-__all__ = ["add"]
+__all__ = ["fill"]
 
 _WIDTH = 96
 _LABEL = 15
 _LISTED = 12  # conversations, tools and sorts of parts that a table shows
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = commands.add_parser(
-        "inspect",
-        help="what is in a transcript file",
-        description="Says what is in a file: its format and why, the conversations in it, who speaks, what "
-        "the tools brought, what takes the tokens, what each rung of compaction would free, what is odd.",
-        epilog="examples: snapshot inspect session.jsonl; "
-        "snapshot inspect export.json --conversation 6f2e --json",
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Fill the command's parser."""
+    parser.description = (
+        "Says what is in a file: its format and why, the conversations in it, who speaks, what "
+        "the tools brought, what takes the tokens, what each rung of compaction would free, what is odd."
+    )
+    parser.epilog = (
+        "examples: snapshot inspect session.jsonl; snapshot inspect export.json --conversation 6f2e --json"
     )
     parser.add_argument("file", metavar="FILE", help="a transcript; - is standard input")
     parser.add_argument("-m", "--model", help="model whose tokens are counted (default: the transcript's)")
@@ -76,7 +74,7 @@ def _run(arguments: argparse.Namespace) -> int:
     else:
         chosen = arguments.conversation or looked.main
         lines = [*_head(looked, chosen), *(_lines(inspection) if inspection is not None else ())]
-        print("\n".join(_printable(line) for line in lines))
+        tell(*lines)
     return DONE
 
 
@@ -110,9 +108,7 @@ class _Looked:
 def _source(file: str) -> str | bytes:
     if file != "-":
         return file
-    if sys.stdin is None or sys.stdin.isatty():
-        raise SnapshotError("standard input is a terminal: name a file, or send one with `< FILE`")
-    return sys.stdin.buffer.read()
+    return read_stdin()
 
 
 def _known(model: str) -> str:
@@ -125,13 +121,6 @@ def _known(model: str) -> str:
     except LayoutError:
         return DEFAULT_MODEL
     return model
-
-
-def _printable(line: str) -> str:
-    """The line without what a terminal would obey, in an encoding that standard output has."""
-    shown = "".join(character if character.isprintable() else repr(character)[1:-1] for character in line)
-    encoding = sys.stdout.encoding or "utf-8"
-    return shown.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def _labelled(label: str, text: str) -> list[str]:
@@ -192,6 +181,10 @@ def _lines(found: Inspection) -> list[str]:
     if not found.basis.startswith("estimated: no usage"):
         lines += _labelled("window", f"{found.occupancy:,} tokens in it, {found.basis}")
     lines += _labelled("images", _images(found.images))
+    for (declared, true), count in found.images.mistyped:
+        lines += _labelled("", f"{count:,} said to be {declared}, and {'is' if count == 1 else 'are'} {true}")
+    for number, limit in enumerate(found.limits):
+        lines += _labelled("" if number else "beyond limits", limit)
     if found.extra_rows:
         rows = ", ".join(f"{count:,} {kind}" for kind, count in found.extra_rows.items())
         lines += _labelled("beside it", f"rows that are no messages: {rows}")
@@ -201,10 +194,11 @@ def _lines(found: Inspection) -> list[str]:
 def _images(images: Images) -> str:
     if not images.count:
         return "none"
+    types = [f"{count:,} {kind or 'of unknown type'}" for kind, count in images.types]
     sizes = [f"{count:,} of {width}×{height}" for (width, height), count in images.sizes]
     if images.unknown:
         sizes.append(f"{images.unknown:,} of unknown size")
-    return f"{images.count:,}, {images.bytes:,} bytes: {', '.join(sizes)}"
+    return f"{images.count:,}, {images.bytes:,} bytes: {', '.join(sizes)}; {', '.join(types)}"
 
 
 def _shares(found: Inspection) -> list[str]:

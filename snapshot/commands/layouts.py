@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from snapshot.commands._console import DONE, Commands, print_json
+from snapshot.commands._console import DONE, print_json, tell
 from snapshot.errors import LayoutError
 
 if TYPE_CHECKING:
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from snapshot.models.trials import Trial
     from snapshot.pages.layout import Layout
 
-__all__ = ["add"]
+__all__ = ["fill"]
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = commands.add_parser(
-        "layouts",
-        help="what is known of a model as a reader of pages",
-        description="Lists the layouts, or shows what is known of one: page, cell, price, limits, sources.",
-        epilog="examples: snapshot layouts anthropic/claude-opus-4.8; "
-        "snapshot layouts claude-opus-4-8 --gateway bedrock",
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Fill the command's parser."""
+    parser.description = (
+        "Lists the layouts, or shows what is known of one: page, cell, price, limits, sources."
+    )
+    parser.epilog = (
+        "examples: snapshot layouts anthropic/claude-opus-4.8; "
+        "snapshot layouts claude-opus-4-8 --gateway bedrock"
     )
     parser.add_argument("model", metavar="MODEL", nargs="?", help="a model id, or the name of a layout")
     parser.add_argument(
@@ -49,16 +49,16 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"schema": "snapshot-pages/layouts/1", "layouts": [_described(item) for item in layouts]})
     elif arguments.model is None:
-        print(f"{'layout':<31}{'page':>10}{'cell':>7}{'chars':>8}{'tokens':>8}{'per token':>11}  reader")
+        tell(f"{'layout':<31}{'page':>10}{'cell':>7}{'chars':>8}{'tokens':>8}{'per token':>11}  reader")
         for item in layouts:
             size, cell = f"{item.width}x{item.height}", f"{item.cell[0]}x{item.cell[1]}"
             ratio = f"{item.capacity / item.tokens:.2f}"
-            print(
+            tell(
                 f"{item.name:<31}{size:>10}{cell:>7}{item.capacity:>8,}{item.tokens:>8,}{ratio:>11}  "
                 f"{item.reader.title}"
             )
     else:
-        print("\n\n".join(str(item) for item in layouts))
+        tell(*"\n\n".join(str(item) for item in layouts).split("\n"))
     return DONE
 
 

@@ -3,67 +3,65 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from snapshot.commands._console import DONE, FAILED, Commands, print_json, say
+from snapshot.commands._console import DONE, FAILED, print_json, say, tell, write_data
 
-__all__ = ["add"]
+if TYPE_CHECKING:
+    from snapshot.pages.manifest import Manifest
+
+__all__ = ["fill"]
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = commands.add_parser(
-        "read",
-        help="the text of pages, from their pixels",
-        description="Reads the pages of a folder back from their pixels and prints their text.",
-        epilog="example: snapshot read session.pages --check",
-    )
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Fill the command's parser."""
+    parser.description = "Reads the pages of a folder back from their pixels and prints their text."
+    parser.epilog = "example: snapshot read session.pages --check"
     parser.add_argument("folder", metavar="DIR", type=Path, help="a folder that render wrote")
     parser.add_argument("--check", action="store_true", help="compare with the source instead of printing")
+    parser.add_argument("--font", metavar="FILE", help="the font file that render was given, if it was")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     from snapshot.pages import folder
+    from snapshot.pages.manifest import load_manifest
     from snapshot.source.source import strict_text
 
-    manifest = folder.load_manifest(arguments.folder)
+    manifest = load_manifest(arguments.folder)
     if arguments.check:
         return _check(arguments, manifest)
-    read = folder.open_pages(arguments.folder, manifest)
+    read = folder.open_pages(arguments.folder, manifest, font=arguments.font)
     if arguments.json:
         pages = [
-            {"number": entry["number"], "text": strict_text(read(entry).text)[0]}
-            for entry in manifest["pages"]
+            {"number": entry.number, "text": strict_text(read(entry).text)[0]} for entry in manifest.pages
         ]
         print_json({"schema": "snapshot-pages/read/1", "pages": pages})
         return DONE
     lone = 0
-    for entry in manifest["pages"]:
+    for entry in manifest.pages:
         text, replaced = strict_text(read(entry).text)
         lone += replaced
-        sys.stdout.buffer.write(text.encode("utf-8"))
-    sys.stdout.buffer.flush()
+        write_data(text.encode("utf-8"))
     if lone:
         say(f"note: {lone} lone surrogates are on the pages; UTF-8 has none, so U+FFFD stands for each")
     return DONE
 
 
-def _check(arguments: argparse.Namespace, manifest: dict[str, Any]) -> int:
+def _check(arguments: argparse.Namespace, manifest: Manifest) -> int:
     from snapshot.pages import folder
 
-    problems = folder.check(arguments.folder, manifest)
-    pages, chars = len(manifest["pages"]), manifest["source"]["chars"]
+    problems = folder.check(arguments.folder, manifest, font=arguments.font)
+    pages, chars = len(manifest.pages), manifest.source.chars
     if arguments.json:
         found = [{"page": item.page, "file": item.file, "problem": item.problem} for item in problems]
         print_json({"schema": "snapshot-pages/check/1", "pages": pages, "chars": chars, "problems": found})
     elif problems:
         for item in problems:
-            print(f"{arguments.folder / item.file}: {item.problem}")
+            tell(f"{arguments.folder / item.file}: {item.problem}")
     else:
         every = f"all {pages} pages read" if pages != 1 else "the page reads"
-        print(f"{arguments.folder}: {every} back exactly, {chars:,} characters")
+        tell(f"{arguments.folder}: {every} back exactly, {chars:,} characters")
     return FAILED if problems else DONE

@@ -6,11 +6,10 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from snapshot.commands._console import (
     DONE,
-    Commands,
     load,
     note_code_points,
     note_diagnostics,
@@ -20,10 +19,15 @@ from snapshot.commands._console import (
     reading_options,
     redaction_options,
     redactor_of,
+    silence,
+    tell,
 )
 from snapshot.errors import SnapshotError
 
-__all__ = ["DEFAULT_MODEL", "add"]
+if TYPE_CHECKING:
+    from snapshot.pages.manifest import Manifest
+
+__all__ = ["DEFAULT_MODEL", "fill"]
 
 DEFAULT_MODEL = "claude-opus-4-8"
 """The reader of a transcript that names no model."""
@@ -32,14 +36,14 @@ _PACKED = (".gz", ".zst")
 _SUFFIXES = (".jsonl", ".json", ".md", ".txt", ".log")
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = commands.add_parser(
-        "render",
-        help="a transcript or text as PNG pages with a manifest",
-        description="Renders a transcript (or any text) as pages: PNG files and manifest.json in a folder.",
-        epilog="examples: snapshot render session.jsonl -m gpt-5.6-sol -o pages; "
-        "snapshot render - -m gemini-3-pro < notes.md",
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Fill the command's parser."""
+    parser.description = (
+        "Renders a transcript (or any text) as pages: PNG files and manifest.json in a folder."
+    )
+    parser.epilog = (
+        "examples: snapshot render session.jsonl -m gpt-5.6-sol -o pages; "
+        "snapshot render - -m gemini-3-pro < notes.md"
     )
     parser.add_argument("session", metavar="SESSION", help="a transcript or text file; - is standard input")
     parser.add_argument("-m", "--model", help="model that will look at the pages (default: the transcript's)")
@@ -74,6 +78,8 @@ def _run(arguments: argparse.Namespace) -> int:
     from snapshot.source.source import source_of
 
     redactor = redactor_of(arguments)
+    if str(arguments.output) == "-":
+        raise SnapshotError("-o -: pages are several files; name a folder for them")
     transcript = load(arguments.session, arguments.format, arguments)
     if redactor is not None:
         transcript = redactor.transcript(transcript)
@@ -96,11 +102,11 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     note_diagnostics(transcript)
     note_redactions(redactions)
-    note_code_points(manifest["source"]["code_points"], setting.face.missing)
+    note_code_points(manifest.source.code_points, setting.face.missing)
     if arguments.json:
-        print_json({**manifest, "folder": str(output), "redactions": redactions})
+        print_json({**manifest.as_dict(), "folder": str(output), "redactions": redactions})
     else:
-        print(_summary(manifest, model, output))
+        tell(_summary(manifest, model, output))
     return DONE
 
 
@@ -120,15 +126,18 @@ def _progress() -> Callable[[int, int], None] | None:
 
     def show(done: int, total: int) -> None:
         end = "\r\x1b[K" if done >= total else "\r"
-        sys.stderr.write(f"\rrendering {done * 100 // total:3d} %" + end)
-        sys.stderr.flush()
+        try:
+            sys.stderr.write(f"\rrendering {done * 100 // total:3d} %" + end)
+            sys.stderr.flush()
+        except OSError:
+            silence(sys.stderr)
 
     return show
 
 
-def _summary(manifest: dict[str, Any], model: str, output: Path) -> str:
-    totals, chars = manifest["totals"], manifest["source"]["chars"]
-    pages, tokens, text_tokens = totals["pages"], totals["tokens"], totals["text_tokens"]
+def _summary(manifest: Manifest, model: str, output: Path) -> str:
+    totals, chars = manifest.totals, manifest.source.chars
+    pages, tokens, text_tokens = totals.pages, totals.tokens, totals.text_tokens
     line = (
         f"{output}: {pages} page{'s' * (pages != 1)} for {model}, {chars:,} characters in {tokens:,} tokens; "
     )

@@ -10,20 +10,18 @@ from pathlib import Path
 from snapshot.commands import _session_files, _session_tree
 from snapshot.commands._console import Commands
 
-__all__ = ["add"]
+__all__ = ["fill"]
 
 _STORE = "SNAPSHOT_STORE"
 _DEFAULT = ".snapshot/sessions.sqlite"
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser, and those of its own commands."""
-    parser = commands.add_parser(
-        "session",
-        help="keep conversations as trees: import, branch, compact, export, check, repair",
-        description="Keeps conversations as trees in one file. Compaction never takes away from it.",
-        epilog="example: snapshot session import run.jsonl && snapshot session tree run && "
-        "snapshot session compact run -m claude-opus-4-8 --window 60000",
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Fill the command's parser, with those of its own commands."""
+    parser.description = "Keeps conversations as trees in one file. Compaction never takes away from it."
+    parser.epilog = (
+        "example: snapshot session import run.jsonl && snapshot session tree run && "
+        "snapshot session compact run -m claude-opus-4-8 --window 60000"
     )
     found = parser.add_subparsers(dest="session_command", metavar="COMMAND", required=True)
     for name, (adds, about) in {**_session_tree.COMMANDS, **_session_files.COMMANDS}.items():

@@ -6,29 +6,34 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snapshot.commands._console import DONE, FAILED, Commands, print_json
-from snapshot.errors import OutputError, SnapshotError
+from snapshot.commands._console import (
+    DONE,
+    FAILED,
+    print_json,
+    read_input,
+    refuse_overwriting,
+    save,
+    tell,
+)
 
 if TYPE_CHECKING:
     from snapshot.legibility.verify import Verdict
     from snapshot.models.trials import Expected
 
-__all__ = ["add"]
+__all__ = ["fill"]
 
 _RISKS_SHOWN = 5
 _PAIRS_SHOWN = 6
 _LONGEST = 40  # characters of a string that is shown
 
 
-def add(commands: Commands) -> None:
-    """Add the command's parser."""
-    parser = commands.add_parser(
-        "verify",
-        help="whether pages can be sent: whole, unresized, legible",
-        description="Verifies the pages of a folder against manifest, source and reader: untampered, "
-        "complete, read back exactly, not resized by the provider, legible by measures and published trials.",
-        epilog="example: snapshot verify session.pages -m gpt-5.6-sol --html report.html",
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Fill the command's parser."""
+    parser.description = (
+        "Verifies the pages of a folder against manifest, source and reader: untampered, "
+        "complete, read back exactly, not resized by the provider, legible by measures and published trials."
     )
+    parser.epilog = "example: snapshot verify session.pages -m gpt-5.6-sol --html report.html"
     parser.add_argument("folder", metavar="DIR", type=Path, help="a folder that render wrote")
     parser.add_argument("-m", "--model", help="the model that will read them (default: that of render)")
     parser.add_argument("--ocr", action="store_true", help="ask a neural reader too: snapshot-pages[ocr]")
@@ -38,6 +43,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--factsheet", metavar="FILE", type=Path, help="text that travels beside the pages, or the request"
     )
+    parser.add_argument("--font", metavar="FILE", help="the font file that render was given, if it was")
     parser.add_argument("--html", metavar="FILE", type=Path, help="write a report with pictures")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     parser.set_defaults(run=_run)
@@ -56,19 +62,21 @@ def _run(arguments: argparse.Namespace) -> int:
 
     beside = ""
     if arguments.factsheet is not None:
-        try:
-            beside = arguments.factsheet.read_text(encoding="utf-8", errors="replace")
-        except OSError as error:
-            raise SnapshotError(f"{arguments.factsheet}: {error.strerror}; name a file of text") from error
+        beside = read_input(arguments.factsheet, "a file of text").decode("utf-8", "replace")
+    if arguments.html is not None:
+        _refuse_inputs(arguments)
     verdict = verify(
         arguments.folder,
         model=arguments.model,
         floor=FLOOR if arguments.floor is None else arguments.floor,
         beside=beside,
         ocr=arguments.ocr,
+        font=arguments.font,
     )
     if arguments.html is not None:
-        _write(arguments.html, verdict)
+        from snapshot.legibility.report import as_html
+
+        save(arguments.html, as_html(verdict).encode("utf-8", "backslashreplace"))
     if arguments.json:
         print_json(_described(verdict))
     else:
@@ -76,42 +84,41 @@ def _run(arguments: argparse.Namespace) -> int:
     return DONE if verdict.passed else FAILED
 
 
-def _write(path: Path, verdict: Verdict) -> None:
-    from snapshot._files import write_atomic
-    from snapshot.legibility.report import as_html
-
+def _refuse_inputs(arguments: argparse.Namespace) -> None:
+    """Refuse to write the report over what is verified."""
     try:
-        write_atomic(path.parent, path.name, as_html(verdict).encode("utf-8"), replace=True)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written to ({error.strerror or error})") from error
+        inside = list(arguments.folder.iterdir())
+    except OSError:
+        inside = []  # that it cannot be read is said soon
+    refuse_overwriting(arguments.html, arguments.factsheet, *inside)
 
 
 def _print(verdict: Verdict, factsheet: bool) -> None:
     from snapshot.legibility.verify import STRESS
 
     whom = f"{verdict.model} ({verdict.reader})" if verdict.model else verdict.reader
-    print(f"{verdict.folder}: {'verified' if verdict.passed else 'REFUSED'} for {whom}")
+    tell(f"{verdict.folder}: {'verified' if verdict.passed else 'REFUSED'} for {whom}")
     for check in verdict.checks:
-        print(f"  {'ok  ' if check.passed else 'FAIL'}  {check.name:<17}{check.says}")
+        tell(f"  {'ok  ' if check.passed else 'FAIL'}  {check.name:<17}{check.says}")
     if verdict.confused:
         pairs = "  ".join(f"{a}>{b} {count}" for a, b, count in verdict.confused[:_PAIRS_SHOWN])
-        print(f"        {'confused':<17}at {STRESS:g} of the size seen: {pairs}")
+        tell(f"        {'confused':<17}at {STRESS:g} of the size seen: {pairs}")
     for factor, reading in list(verdict.ocr.items())[1:]:
         pairs = " ".join(f"{a or '∅'}>{b or '∅'}:{count}" for a, b, count in reading.confused[:_PAIRS_SHOWN])
         wrong = f"{reading.error_rate:.3f} of characters wrong"
         strings = f"{reading.exact} of {reading.strings} exact strings"
-        print(f"        {f'shrunk by {factor:g}':<17}neural reader: {wrong}, {strings}; {pairs}")
+        tell(f"        {f'shrunk by {factor:g}':<17}neural reader: {wrong}, {strings}; {pairs}")
     if verdict.hashes is not None:
         found = verdict.hashes
         least = "at least " if found.at_least else ""
-        print(f"        {'hashes':<17}{least}{found.recall:.2f} expected: {found.basis}")
+        tell(f"        {'hashes':<17}{least}{found.recall:.2f} expected: {found.basis}")
     if verdict.risks:
         held = sum(risk.held for risk in verdict.risks)
         beside = f"{held:,} of them travel as text" if factsheet else "no --factsheet was named to look in"
         first = [risk.text for risk in verdict.risks if not risk.held and len(risk.text) <= _LONGEST]
-        print(f"        {'exact strings':<17}{len(verdict.risks):,} that context does not correct; {beside}")
+        tell(f"        {'exact strings':<17}{len(verdict.risks):,} that context does not correct; {beside}")
         if first:
-            print(f"        {'riskiest':<17}{', '.join(first[:_RISKS_SHOWN])}")
+            tell(f"        {'riskiest':<17}{', '.join(first[:_RISKS_SHOWN])}")
 
 
 def _described(verdict: Verdict) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 
 from snapshot.errors import OutputError
 
-__all__ = ["Canvas", "save"]
+__all__ = ["Canvas", "encoded"]
 
 Anchor: TypeAlias = Literal["start", "middle", "end"]
 
@@ -154,17 +154,13 @@ def _element(shape: _Rect | _Line | _Dot | _Word) -> str:
             )
 
 
-def save(canvas: Canvas, path: Path) -> None:
-    """Write the picture as SVG or PNG, as the name says.
+def encoded(canvas: Canvas, path: Path) -> bytes:
+    """The picture as SVG or PNG, as the name of a file says.
 
     Raises:
-        OutputError: the name ends in neither, or the file cannot be written.
+        OutputError: the name ends in neither.
     """
     suffix = path.suffix.lower()
     if suffix not in (".svg", ".png"):
         raise OutputError(f"{path}: a plot is written as .svg or .png")
-    data = canvas.svg().encode("utf-8") if suffix == ".svg" else canvas.png()
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise OutputError(f"{path}: {error.strerror}") from error
+    return canvas.svg().encode("utf-8") if suffix == ".svg" else canvas.png()

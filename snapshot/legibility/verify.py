@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from snapshot.errors import PageError
 from snapshot.facts.factsheet import ranked_facts
@@ -21,6 +21,7 @@ from snapshot.legibility.survey import STRESS, Survey, WorstCell
 from snapshot.models.ids import model_key, profile_for
 from snapshot.models.trials import Expected, expected
 from snapshot.pages import folder as pages_folder
+from snapshot.pages.manifest import Manifest, PageEntry, load_manifest
 from snapshot.source.source import Source
 
 if TYPE_CHECKING:
@@ -99,7 +100,13 @@ class Verdict:
 
 
 def verify(
-    folder: Path, *, model: str | None = None, floor: float = FLOOR, beside: str = "", ocr: bool = False
+    folder: Path,
+    *,
+    model: str | None = None,
+    floor: float = FLOOR,
+    beside: str = "",
+    ocr: bool = False,
+    font: str | Path | None = None,
 ) -> Verdict:
     """Verify the pages of a folder.
 
@@ -109,24 +116,25 @@ def verify(
         floor: recall, from 0 to 1, below which they are refused.
         beside: text that travels beside the pages, such as a factsheet.
         ocr: ask the neural reader too, which takes about 15 seconds.
+        font: the user's font file that the pages were set with.
 
     Raises:
-        PageError: there is no manifest, or manifest or source is damaged.
+        PageError: there is no manifest, manifest or source is damaged, or a font file has to be named.
         LayoutError: the model is not known.
         FontError: the face of the pages is not installed.
         SnapshotError: there is no neural reader.
     """
-    manifest = pages_folder.load_manifest(folder)
-    model = str(model or manifest.get("model") or "")
-    opened = pages_folder.open_folder(folder, manifest)
+    manifest = load_manifest(folder)
+    model = model or manifest.model or ""
+    opened = pages_folder.open_folder(folder, manifest, font=font)
     reader = profile_for(model) if model else opened.layout.reader
     source = pages_folder.read_source(folder, manifest)
-    checks = [*_proofs(folder, manifest)]
+    checks = [*_proofs(folder, manifest, font)]
     resized, scale = _resized(manifest, reader)
     checks.append(resized)
-    count = len(manifest["pages"])
+    count = len(manifest.pages)
     survey = Survey(opened.atlas, kept=frozenset(_spread(count) if ocr else ()))
-    for at, entry in enumerate(manifest["pages"]):
+    for at, entry in enumerate(manifest.pages):
         try:
             cells = opened.cells(entry)
         except PageError:
@@ -160,11 +168,11 @@ def verify(
     )
 
 
-def _proofs(folder: Path, manifest: dict[str, Any]) -> Iterator[Check]:
+def _proofs(folder: Path, manifest: Manifest, font: str | Path | None) -> Iterator[Check]:
     """That the pages are untampered, complete, and read back."""
-    problems = pages_folder.check(folder, manifest)
+    problems = pages_folder.check(folder, manifest, font=font)
     extra = pages_folder.foreign_pages(folder, manifest)
-    count, chars = len(manifest["pages"]), sum(entry["stop"] - entry["start"] for entry in manifest["pages"])
+    count, chars = len(manifest.pages), sum(entry.stop - entry.start for entry in manifest.pages)
     pages = f"{count} page{'s' * (count != 1)}"
     for name, fine in (
         ("untampered", f"{pages}, as rendered"),
@@ -178,31 +186,31 @@ def _proofs(folder: Path, manifest: dict[str, Any]) -> Iterator[Check]:
         yield Check(name, not found, f"{found[0]}{more}" if found else fine)
 
 
-def _seen(entry: dict[str, Any], reader: ModelProfile, manifest: dict[str, Any]) -> tuple[int, int]:
+def _seen(entry: PageEntry, reader: ModelProfile, manifest: Manifest) -> tuple[int, int]:
     """Size in pixels in which the reader's model sees the page."""
     if reader.billing is None:
-        return entry["width"], entry["height"]
-    rule = reader.rule_at(manifest["layout"].get("detail"))
-    return rule.preprocess(entry["width"], entry["height"])
+        return entry.width, entry.height
+    rule = reader.rule_at(manifest.layout.detail)
+    return rule.preprocess(entry.width, entry.height)
 
 
-def _resized(manifest: dict[str, Any], reader: ModelProfile) -> tuple[Check, float]:
+def _resized(manifest: Manifest, reader: ModelProfile) -> tuple[Check, float]:
     """Whether all pages are seen as they are sent, and the scale of that which is seen smallest."""
     if not reader.vision:
         return Check("unresized", False, f"{reader.title} cannot see images"), 1.0
     least, says = 1.0, ""
     changed = 0
-    for entry in manifest["pages"]:
-        width, height = entry["width"], entry["height"]
+    for entry in manifest.pages:
+        width, height = entry.width, entry.height
         seen = _seen(entry, reader, manifest)
         scale = ((seen[0] * seen[1]) / (width * height)) ** 0.5
         changed += seen != (width, height)
         if seen != (width, height) and (not says or scale < least):
             least = scale
-            says = f"page {entry['number']}: {width}×{height} is scaled to {seen[0]}×{seen[1]} ({scale:.3f})"
+            says = f"page {entry.number}: {width}×{height} is scaled to {seen[0]}×{seen[1]} ({scale:.3f})"
     if not changed:
         return Check("unresized", True, f"seen in the size they are sent, by {reader.title}"), 1.0
-    return Check("unresized", False, f"{says}; {changed} of {len(manifest['pages'])} pages"), least
+    return Check("unresized", False, f"{says}; {changed} of {len(manifest.pages)} pages"), least
 
 
 def _recall(found: Expected | None, reader: ModelProfile, floor: float) -> Check:
@@ -237,10 +245,10 @@ def _ocr_check(readings: dict[float, Reading], floor: float) -> Check:
     )
 
 
-def _risks(source: Source, manifest: dict[str, Any], lost: set[str], beside: str) -> Iterator[Risk]:
+def _risks(source: Source, manifest: Manifest, lost: set[str], beside: str) -> Iterator[Risk]:
     """Exact strings of the source, those that are lost first, then as a factsheet ranks them."""
     facts = ranked_facts(source, names=False)
     for fact in sorted(facts, key=lambda fact: fact.text not in lost):
         at = fact.offsets[0]
-        page = next((e["number"] for e in manifest["pages"] if e["start"] <= at < e["stop"]), 0)
+        page = next((e.number for e in manifest.pages if e.start <= at < e.stop), 0)
         yield Risk(fact.text, fact.kind, page, fact.text in lost, fact.text in beside)

@@ -4,29 +4,41 @@ Files are named by their content, and the manifest is replaced last, in one step
 one whole run: until the new manifest stands, the old one and its pages do, whatever happens in between. Pages
 that did not change are not written again.
 
-The manifest's form is `snapshot/pages/manifest.schema.json`.
+The manifest's form is in `snapshot.pages.manifest`. While a folder is written to, it is locked: another
+run is refused.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, TypeVar
 
 import snapshot
-from snapshot._files import write_atomic
-from snapshot.errors import OutputError, PageError
+from snapshot._files import LOCK, exclusive, read_regular, write_atomic
+from snapshot.errors import FontError, OutputError, PageError
 from snapshot.models.tokens import text_tokens
 from snapshot.pages.layout import Layout, layout_for
-from snapshot.pages.readback import PageCells, PageReader, ReadPage, read_page
+from snapshot.pages.manifest import (
+    MANIFEST,
+    SCHEMA,
+    Compression,
+    ElisionEntry,
+    LayoutEntry,
+    Manifest,
+    PageEntry,
+    SourceEntry,
+    Totals,
+    load_manifest,
+)
+from snapshot.pages.readback import MOST_CHARS, PageCells, PageReader, ReadPage, read_page
 from snapshot.pages.render import Page, Typesetter
 from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.compress import compressor_for
-from snapshot.raster.face import extra_of
+from snapshot.raster.face import cell_of, extra_of, shipped_faces
 from snapshot.source.marks import GUIDE, LINES_GUIDE
 from snapshot.source.source import Elision, Source, strict_text
 from snapshot.typeset.fold import fold
@@ -47,13 +59,13 @@ __all__ = [
     "write",
 ]
 
-MANIFEST = "manifest.json"
-SCHEMA = "snapshot-pages/manifest/1"
-
 # Nothing but this package writes such names; "part" files are what a killed run leaves.
 _OURS = re.compile(r"(page-\d{4,}-[0-9a-f]{12}\.png|source-[0-9a-f]{12}\.txt|manifest\.json|\.[\w-]+\.part)")
 _DIGESTED_AT_ONCE = 1 << 20  # characters
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_T = TypeVar("_T")
+_MOST_IN_SOURCE = 1 << 32  # bytes
+_MOST_IN_PAGE = 1 << 26  # bytes of a PNG, which is larger than its pixels where nothing compresses it
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +87,7 @@ def write(
     threads: int | None = None,
     compress: str = "default",
     progress: Callable[[int, int], None] | None = None,
-) -> dict[str, Any]:
+) -> Manifest:
     """Render `source` into `folder`, replacing a former run whole; the manifest.
 
     Args:
@@ -87,74 +99,62 @@ def write(
         progress: called after each page with the source characters done and their total.
 
     Raises:
-        OutputError: the folder holds other files, or cannot be written to; the former run still stands.
+        OutputError: the folder holds other files, cannot be written to, or another process is writing to it;
+            what stood there still stands.
     """
     _refuse_foreign(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        entries = []
-        for page in setting.pages(source, threads=threads, compress=compress):
-            entries.append(_store_page(folder, page))
-            if progress is not None:
-                progress(page.stop, len(source.text))
-        manifest = _manifest(source, setting, model, compress, entries)
-        write_atomic(folder, manifest["source"]["file"], strict_text(source.text)[0].encode("utf-8"))
-        write_atomic(folder, MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n", replace=True)
-        kept = {MANIFEST, manifest["source"]["file"], *(entry["file"] for entry in entries)}
-        for path in folder.iterdir():
-            if path.name not in kept and _OURS.fullmatch(path.name):
-                path.unlink(missing_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be written to ({error.strerror or error})") from error
-    return manifest
+        with exclusive(folder):
+            entries: list[PageEntry] = []
+            for page in setting.pages(source, threads=threads, compress=compress):
+                entries.append(_store_page(folder, page))
+                if progress is not None:
+                    progress(page.stop, len(source.text))
+            manifest = _manifest(source, setting, model, compress, entries)
+            write_atomic(folder, manifest.source.file, strict_text(source.text)[0].encode("utf-8"))
+            write_atomic(folder, MANIFEST, manifest.to_json(), replace=True)
+            _remove_former(folder, manifest)
+            return manifest
+    except BlockingIOError as error:
+        raise OutputError(f"{folder}: another run is writing to it; wait, or name another folder") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OutputError(f"{folder}: cannot be written to ({reason})") from error
 
 
-def load_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of `folder`.
-
-    Raises:
-        PageError: there is none, or it is damaged or of a newer form.
-    """
-    path = folder / MANIFEST
-    try:
-        manifest = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise PageError(
-            f"{folder}: no {MANIFEST} there; name a folder that `snapshot render` wrote"
-        ) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise PageError(f"{path}: cannot be read ({error}); render the pages again") from error
-    found = manifest.get("schema") if isinstance(manifest, dict) else None
-    if found != SCHEMA:
-        raise PageError(f"{path}: schema is {found!r}, this version reads {SCHEMA!r}")
-    pages = manifest.get("pages")
-    if not isinstance(pages, list) or not all(map(_is_entry, pages)):
-        raise PageError(f"{path}: its list of pages is damaged; render the pages again")
-    return manifest
+def _remove_former(folder: Path, manifest: Manifest) -> None:
+    """Remove what former runs left, whole or killed."""
+    kept = {MANIFEST, LOCK, manifest.source.file, *(entry.file for entry in manifest.pages)}
+    for path in folder.iterdir():
+        if path.name not in kept and _OURS.fullmatch(path.name):
+            path.unlink(missing_ok=True)
 
 
-def read_source(folder: Path, manifest: dict[str, Any]) -> Source:
+def read_source(folder: Path, manifest: Manifest) -> Source:
     """The retained source, from which pages are rendered again.
 
     Raises:
         PageError: the file is missing or not the one that the manifest describes.
     """
-    entry = _table(manifest, "source")
+    entry = manifest.source
+    path = folder / entry.file
     try:
-        data = (folder / Path(entry["file"]).name).read_bytes()
+        data = read_regular(path, most=_MOST_IN_SOURCE)
         text = data.decode("utf-8")
-        if entry["surrogates"]:
+        if entry.surrogates:
             characters = list(text)
-            for offset, code in entry["surrogates"]:
+            for offset, code in entry.surrogates:
                 characters[offset] = chr(code)
             text = "".join(characters)
-        elisions = tuple(Elision(item["offset"], item["type"], item["bytes"]) for item in entry["elisions"])
-        source = Source(text, tuple(entry["marks"]), elisions=elisions)
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise PageError(f"{folder}: the source text cannot be read ({error})") from error
-    if _digest(text) != entry.get("sha256"):
-        raise PageError(f"{folder / entry['file']}: changed since the pages were rendered; render them again")
-    return source
+        elisions = tuple(Elision(item.offset, item.type, item.bytes) for item in entry.elisions)
+        if _digest(text) != entry.sha256:
+            raise PageError(f"{path}: changed since the pages were rendered; render them again")
+        return Source(text, entry.marks, elisions=elisions)
+    except OSError as error:
+        raise PageError(f"{path}: the source text cannot be read ({error.strerror})") from error
+    except (ValueError, IndexError) as error:
+        raise PageError(f"{path}: the source text cannot be read ({error})") from error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,111 +166,151 @@ class OpenFolder:
         layout: what the pages were laid out by.
         atlas: the glyphs they were set with.
         reader: reads them.
+        most: characters that a page may unpack to.
     """
 
     folder: Path
     layout: Layout
     atlas: Atlas
     reader: PageReader
+    most: int = MOST_CHARS
 
-    def cells(self, entry: dict[str, Any]) -> PageCells:
-        """What stands in the cells of the page of an entry of `manifest["pages"]`.
+    def read(self, entry: PageEntry) -> ReadPage:
+        """What the page of an entry of `manifest.pages` says.
 
         Raises:
             PageError: the page is missing or does not read.
         """
-        path = self.folder / Path(entry["file"]).name
+        return self._named(entry, lambda cells: read_page(cells, most=self.most))
+
+    def cells(self, entry: PageEntry) -> PageCells:
+        """What stands in the cells of the page of an entry of `manifest.pages`.
+
+        Raises:
+            PageError: the page is missing or does not read.
+        """
+        return self._named(entry, lambda cells: cells)
+
+    def _named(self, entry: PageEntry, then: Callable[[PageCells], _T]) -> _T:
+        """What `then` makes of the cells of a page, with the page's name in errors."""
         try:
-            return self.reader.cells(path.read_bytes())
+            data = read_regular(self.folder / entry.file, most=_MOST_IN_PAGE)
+            return then(self.reader.cells(data))
         except OSError as error:
-            raise PageError(f"{path.name}: {error.strerror}; render the pages again") from error
+            raise PageError(f"{entry.file}: {error.strerror}; render the pages again") from error
         except PageError as error:
-            raise PageError(f"{path.name}: {error}") from error
+            raise PageError(f"{entry.file}: {error}") from error
 
 
-def open_folder(folder: Path, manifest: dict[str, Any]) -> OpenFolder:
+def open_folder(folder: Path, manifest: Manifest, *, font: str | Path | None = None) -> OpenFolder:
     """The folder with its layout and face opened.
 
+    Args:
+        folder: where it is.
+        manifest: what stands in it. No font is opened because a manifest says so: faces are those of the
+            package and of the layout that is called so here.
+        font: the user's font file that the pages were set with.
+
     Raises:
-        PageError: the face here is not the one that the pages were set in.
+        PageError: the face here is not the one that the pages were set in, or a font of the user's is needed.
         FontError: the face is not here at all.
+        LayoutError: there is no layout of this name.
     """
-    table = _table(manifest, "layout")
-    try:
-        layout = replace(
-            layout_for(name=table["name"]),
-            width=table["width"],
-            height=table["height"],
-            cell=tuple(table["cell"]),
-            face=table["face"],
-            text_columns=table["text_columns"],
+    table = manifest.layout
+    named = layout_for(name=table.name)
+    where = folder / MANIFEST
+    if table.face not in (named.face, *shipped_faces()):
+        raise PageError(
+            f"{where}: no face {table.face!r:.80} belongs to this version; render the pages again"
         )
-        atlas = _atlas(folder, Typesetter(layout, font=table["font"]), table)
-    except KeyError as error:
-        raise PageError(f"{folder / MANIFEST}: layout has no {error}; render the pages again") from error
-    return OpenFolder(folder, layout, atlas, PageReader(layout, atlas))
+    if table.cell != cell_of(table.face):
+        raise PageError(f"{where}: layout.cell is not that of the face {table.face}; render the pages again")
+    if table.font is not None and font is None:
+        raise PageError(f"{folder}: set with the font {Path(table.font).name!r}; name it with --font FILE")
+    if table.font is None and font is not None:
+        raise PageError(f"{folder}: set without a font file: leave out --font")
+    layout = replace(
+        named, width=table.width, height=table.height, face=table.face, text_columns=table.text_columns
+    )
+    atlas = _atlas(folder, Typesetter(layout, font=font), table)
+    try:
+        size = (folder / manifest.source.file).stat().st_size
+    except OSError:
+        size = 0
+    # A page cannot say more than the source text that lies beside it has.
+    return OpenFolder(folder, layout, atlas, PageReader(layout, atlas), max(MOST_CHARS, size))
 
 
-def open_pages(folder: Path, manifest: dict[str, Any]) -> Callable[[dict[str, Any]], ReadPage]:
-    """A function that reads the page of an entry of `manifest["pages"]` from its pixels.
+def open_pages(
+    folder: Path, manifest: Manifest, *, font: str | Path | None = None
+) -> Callable[[PageEntry], ReadPage]:
+    """A function that reads the page of an entry of `manifest.pages` from its pixels.
 
     It raises PageError for a page that is missing or does not read.
 
     Raises:
-        PageError, FontError: as `open_folder` does.
+        PageError, FontError, LayoutError: as `open_folder` does.
     """
-    opened = open_folder(folder, manifest)
-    return lambda entry: read_page(opened.cells(entry))
+    return open_folder(folder, manifest, font=font).read
 
 
-def _atlas(folder: Path, setting: Typesetter, table: dict[str, Any]) -> Atlas:
+def _atlas(folder: Path, setting: Typesetter, table: LayoutEntry) -> Atlas:
     """The glyphs that the pages of a manifest were set with."""
-    face, helpers, glyphs = setting.face, table["helpers"], table["glyphs"]
-    if not (isinstance(helpers, list) and isinstance(glyphs, str)):
-        raise PageError(f"{folder / MANIFEST}: helpers or glyphs are damaged; render the pages again")
-    used = tuple(helper for helper in face.fallback if helper.name in helpers)
-    lacking = [name for name in helpers if name not in {helper.name for helper in used}]
+    face = setting.face
+    used = tuple(helper for helper in face.fallback if helper.name in table.helpers)
+    lacking = [name for name in table.helpers if name not in {helper.name for helper in used}]
     if lacking:
         raise PageError(
             f"{folder}: set with the face {lacking[0]}, which is not here{_how_to_get(lacking[0])}"
         )
-    atlas = atlas_for(replace(face, fallback=used), tuple(map(ShapedCluster.parse, glyphs.split())))
-    if atlas.face.digest != table["face_sha256"]:
+    face = replace(face, fallback=used)
+    if face.digest != table.face_sha256:
         raise PageError(
             f"{folder}: set in another face than the {face.name} that is here (another version of its font); "
             "render the pages again"
         )
-    return atlas
+    try:
+        return atlas_for(face, tuple(map(ShapedCluster.parse, table.glyphs.split())))
+    except (ValueError, KeyError, FontError) as error:
+        raise PageError(
+            f"{folder / MANIFEST}: layout.glyphs are not drawn by its faces ({error}); render the pages again"
+        ) from error
 
 
-def _how_to_get(helper: Any) -> str:
+def _how_to_get(helper: str) -> str:
     """How to install a face that helps out, where one of the extras brings it."""
-    extra = extra_of(str(helper))
+    family = helper.partition("/")[0]
+    extra = extra_of(family) if family in shipped_faces() else ""
     return f": pip install 'snapshot-pages[{extra}]'" if extra else ""
 
 
-def check(folder: Path, manifest: dict[str, Any]) -> list[Mismatch]:
-    """Every page that does not say exactly what its span of the retained source says."""
+def check(folder: Path, manifest: Manifest, *, font: str | Path | None = None) -> list[Mismatch]:
+    """Every page that does not say exactly what its span of the retained source says.
+
+    Raises:
+        PageError, FontError, LayoutError: the folder cannot be opened or its source is not there.
+    """
     import numpy as np
 
     source = read_source(folder, manifest)
-    read = open_pages(folder, manifest)
+    read = open_pages(folder, manifest, font=font)
     found: list[Mismatch] = []
     marks: list[int] = []
     length = position = 0
-    for entry in manifest["pages"]:
-        number, file, start, stop = entry["number"], entry["file"], entry["start"], entry["stop"]
+    for entry in manifest.pages:
+        number, file, start, stop = entry.number, entry.file, entry.start, entry.stop
         if start != position:
             problem = f"starts at character {start}, the page before it stops at {position}"
             found.append(Mismatch(number, file, problem, "complete"))
         position = stop
         try:
             page = read(entry)
-        except PageError as error:
-            missing = not (folder / Path(file).name).exists()
+            digest = sha256(read_regular(folder / file, most=_MOST_IN_PAGE)).hexdigest()
+        except (PageError, OSError) as error:
+            missing = not (folder / file).exists()
             found.append(Mismatch(number, file, str(error), "complete" if missing else "read back"))
             continue
-        if sha256((folder / file).read_bytes()).hexdigest() != entry["sha256"]:
+        if digest != entry.sha256:
             found.append(Mismatch(number, file, "the file is not the one that was rendered", "untampered"))
         want = fold(source.text[start:stop]).text
         if page.text != want:
@@ -288,9 +328,9 @@ def check(folder: Path, manifest: dict[str, Any]) -> list[Mismatch]:
     return found
 
 
-def foreign_pages(folder: Path, manifest: dict[str, Any]) -> list[str]:
+def foreign_pages(folder: Path, manifest: Manifest) -> list[str]:
     """Names of files that look like pages and are not in the manifest."""
-    known = {entry["file"] for entry in manifest["pages"]}
+    known = {entry.file for entry in manifest.pages}
     return sorted(path.name for path in folder.glob("page-*") if path.name not in known)
 
 
@@ -300,98 +340,85 @@ def _first_difference(one: str, other: str) -> int:
     )
 
 
-def _is_entry(entry: object) -> bool:
-    counts, texts = ("number", "width", "height", "start", "stop"), ("file", "sha256")
-    return (
-        isinstance(entry, dict)
-        and all(type(entry.get(key)) is int for key in counts)
-        and all(type(entry.get(key)) is str for key in texts)
-    )
-
-
-def _table(manifest: dict[str, Any], key: str) -> dict[str, Any]:
-    value = manifest.get(key)
-    if not isinstance(value, dict):
-        raise PageError(f"{MANIFEST}: {key} is missing; render the pages again")
-    return value
-
-
 def _refuse_foreign(folder: Path) -> None:
-    if not folder.exists():
-        return
-    if not folder.is_dir():
-        raise OutputError(f"{folder}: is a file; name a folder for the pages")
-    foreign = sorted(path.name for path in folder.iterdir() if not _OURS.fullmatch(path.name))
+    try:
+        if not folder.exists():
+            return
+        if not folder.is_dir():
+            raise OutputError(f"{folder}: is a file; name a folder for the pages")
+        foreign = sorted(path.name for path in folder.iterdir() if not _OURS.fullmatch(path.name))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OutputError(f"{folder}: cannot be written to ({reason})") from error
     if foreign:
         others = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
         raise OutputError(f"{folder}: holds {foreign[0]}{others}, which is not ours; name another folder")
 
 
-def _store_page(folder: Path, page: Page) -> dict[str, Any]:
+def _store_page(folder: Path, page: Page) -> PageEntry:
     name = f"page-{page.number:04d}-{page.sha256[:12]}.png"
     write_atomic(folder, name, page.png)
-    return {
-        "number": page.number,
-        "file": name,
-        "width": page.width,
-        "height": page.height,
-        "start": page.start,
-        "stop": page.stop,
-        "chars": page.chars,
-        "tokens": page.tokens,
-        "sha256": page.sha256,
-    }
+    return PageEntry(
+        number=page.number,
+        file=name,
+        width=page.width,
+        height=page.height,
+        start=page.start,
+        stop=page.stop,
+        chars=page.chars,
+        tokens=page.tokens,
+        sha256=page.sha256,
+    )
 
 
 def _manifest(
-    source: Source, setting: Typesetter, model: str | None, compress: str, entries: list[dict[str, Any]]
-) -> dict[str, Any]:
+    source: Source, setting: Typesetter, model: str | None, compress: str, entries: list[PageEntry]
+) -> Manifest:
     layout, face, atlas = setting.layout, setting.face, setting.atlas(source)
     folded = fold(source.text)
-    tokens = sum(entry["tokens"] for entry in entries)
     digest = _digest(source.text)
-    return {
-        "schema": SCHEMA,
-        "version": snapshot.__version__,
-        "model": model,
-        "compression": {"profile": compress, "library": compressor_for(compress).library},
-        "layout": {
-            "name": layout.name,
-            "width": layout.width,
-            "height": layout.height,
-            "columns": layout.columns,
-            "rows": layout.rows,
-            "text_columns": layout.text_columns,
-            "cell": list(layout.cell),
-            "levels": face.levels,
-            "face": layout.face,
-            "face_sha256": atlas.face.digest,
-            "helpers": [helper.name for helper in atlas.face.fallback],
-            "glyphs": " ".join(map(str, atlas.extra)),
-            "font": None if setting.font is None else str(setting.font),
-            "detail": layout.reader.detail or None,
-        },
-        "source": {
-            "file": f"source-{digest[:12]}.txt",
-            "sha256": digest,
-            "chars": len(source.text),
-            "marks": list(source.marks),
-            "surrogates": [[match.start(), ord(match[0])] for match in _SURROGATE.finditer(source.text)],
-            "elisions": [
-                {"offset": item.offset, "type": item.media_type, "bytes": item.size}
+    return Manifest(
+        schema=SCHEMA,
+        version=snapshot.__version__,
+        model=model,
+        compression=Compression(profile=compress, library=compressor_for(compress).library),
+        layout=LayoutEntry(
+            name=layout.name,
+            width=layout.width,
+            height=layout.height,
+            columns=layout.columns,
+            rows=layout.rows,
+            text_columns=layout.text_columns,
+            cell=layout.cell,
+            levels=face.levels,
+            face=layout.face,
+            face_sha256=atlas.face.digest,
+            helpers=tuple(helper.name for helper in atlas.face.fallback),
+            glyphs=" ".join(map(str, atlas.extra)),
+            font=None if setting.font is None else str(setting.font),
+            detail=layout.reader.detail or None,
+        ),
+        source=SourceEntry(
+            file=f"source-{digest[:12]}.txt",
+            sha256=digest,
+            chars=len(source.text),
+            marks=tuple(source.marks),
+            surrogates=tuple((match.start(), ord(match[0])) for match in _SURROGATE.finditer(source.text)),
+            elisions=tuple(
+                ElisionEntry(offset=item.offset, type=item.media_type, bytes=item.size)
                 for item in source.elisions
-            ],
-            "folded": dict(folded.counts),
-            "code_points": uncovered(folded.text, atlas),
-        },
-        "totals": {
-            "pages": len(entries),
-            "tokens": tokens,
-            "text_tokens": text_tokens(source.text, layout.reader),
-        },
-        "guide": LINES_GUIDE if layout.text_columns else GUIDE,
-        "pages": entries,
-    }
+            ),
+            folded=dict(folded.counts),
+            code_points=uncovered(folded.text, atlas),
+        ),
+        totals=Totals(
+            pages=len(entries),
+            tokens=sum(entry.tokens for entry in entries),
+            text_tokens=text_tokens(source.text, layout.reader),
+        ),
+        guide=LINES_GUIDE if layout.text_columns else GUIDE,
+        pages=tuple(entries),
+    )
 
 
 def _digest(text: str) -> str:

@@ -7,6 +7,8 @@ nothing is guessed: a cell that equals no glyph to the last pixel is an error.
 
 from __future__ import annotations
 
+import re
+import struct
 from dataclasses import dataclass
 from io import BytesIO
 
@@ -16,13 +18,19 @@ from numpy.typing import NDArray
 from snapshot.errors import PageError
 from snapshot.pages.layout import Layout
 from snapshot.raster.atlas import Atlas
-from snapshot.source.marks import NEWLINE
+from snapshot.source.marks import DIGITS, NEWLINE
 from snapshot.typeset.bidi import to_visual, visual_index
 from snapshot.typeset.lines import slots_of
 from snapshot.typeset.pagetext import decode
 from snapshot.typeset.shaped import FIRST_UNIT, expand
 
-__all__ = ["PageCells", "PageReader", "ReadPage", "read_page"]
+__all__ = ["MOST_CHARS", "PageCells", "PageReader", "ReadPage", "read_page"]
+
+MOST_CHARS = 1 << 24
+"""Characters that a page may unpack to, unless the source text beside it is longer."""
+
+_RUN = re.compile(f"[{DIGITS}]+")
+_VALUES = str.maketrans(DIGITS, "0123456789")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +70,28 @@ class PageCells:
     ended: bool
 
 
-def read_page(cells: PageCells) -> ReadPage:
-    """What the cells of a page say."""
-    text, marks = decode(cells.page_text)
+def read_page(cells: PageCells, *, most: int = MOST_CHARS) -> ReadPage:
+    """What the cells of a page say.
+
+    Raises:
+        PageError: they say what no text has, or unpack to more than `most` characters.
+    """
+    _refuse_too_long(cells.page_text, most)
+    try:
+        text, marks = decode(cells.page_text)
+    except (ValueError, OverflowError) as error:
+        raise PageError(f"the page names a character that there is not ({error})") from error
     return ReadPage(cells.page_text, text, marks, cells.ended)
+
+
+def _refuse_too_long(page_text: str, most: int) -> None:
+    """Raise PageError where runs of blanks make more than `most` characters of a page text."""
+    size = len(page_text)
+    for match in _RUN.finditer(page_text):
+        digits = match[0].translate(_VALUES).lstrip("0") or "0"
+        size += int(digits[:20]) if len(digits) <= 20 else most  # of thousands of digits no number is made
+        if size > most:
+            raise PageError(f"the page says that it is of more than {most:,} characters: it is not unpacked")
 
 
 class PageReader:
@@ -143,14 +169,26 @@ class PageReader:
         """The image as grey values."""
         from PIL import Image, UnidentifiedImageError
 
+        width, height = _size_of(png)
+        if width != self._layout.width:
+            wanted = f"pages of {self._layout.name} are {self._layout.width}"
+            raise PageError(f"the image is {width} pixels wide, {wanted}")
+        if height > self._layout.height:
+            wanted = f"pages of {self._layout.name} are {self._layout.height} at most"
+            raise PageError(f"the image is {height} pixels high, {wanted}")
         try:
             with Image.open(BytesIO(png), formats=["PNG"]) as image:
                 grey = np.asarray(image.convert("L"))
-        except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+        except (
+            UnidentifiedImageError,
+            OSError,
+            SyntaxError,
+            ValueError,
+            Image.DecompressionBombError,
+        ) as error:
             raise PageError(f"not a PNG image that can be opened: {error}") from error
-        if grey.shape[1] != self._layout.width:
-            wanted = f"pages of {self._layout.name} are {self._layout.width}"
-            raise PageError(f"the image is {grey.shape[1]} pixels wide, {wanted}")
+        if grey.shape != (height, width):
+            raise PageError("not a PNG image that can be opened: it has two sizes")
         return grey
 
     def _ink(self, grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -190,6 +228,20 @@ class PageReader:
                     end = at + size
                     glyphs[at:end] = range(glyph, glyph + size)
                     break
+
+
+def _size_of(png: bytes) -> tuple[int, int]:
+    """Width and height of a PNG by its header, before anything is decoded.
+
+    Raises:
+        PageError: it has no such header.
+    """
+    if png[:8] != b"\x89PNG\r\n\x1a\n" or png[12:16] != b"IHDR" or len(png) < 24:
+        raise PageError("not a PNG image that can be opened: it does not start as one")
+    width, height = struct.unpack(">II", png[16:24])
+    if not width or not height:
+        raise PageError("not a PNG image that can be opened: it has no pixels")
+    return width, height
 
 
 class _Templates:

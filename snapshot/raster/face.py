@@ -21,7 +21,7 @@ from typing import Any
 from snapshot._resources import locate
 from snapshot.errors import FontError
 
-__all__ = ["Face", "can_shape", "cell_of", "extra_of", "load_face"]
+__all__ = ["Face", "can_shape", "cell_of", "extra_of", "load_face", "shipped_faces"]
 
 _HINTINGS = ("light", "normal", "none", "mono")
 _KEYS = {
@@ -125,6 +125,11 @@ def cell_of(name: str) -> tuple[int, int]:
     """Width and height in pixels of the cell of the face `fonts/NAME.toml`; opens no font."""
     width, height = _read(name)["cell"]
     return width, height
+
+
+def shipped_faces() -> frozenset[str]:
+    """Names of the face files that come with the package."""
+    return frozenset(path.stem for path in locate("fonts").glob("*.toml"))
 
 
 def extra_of(name: str) -> str:

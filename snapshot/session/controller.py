@@ -4,7 +4,8 @@ While a compaction runs, what would change its branch is refused; a message that
 it fails, or is cancelled, that message is not sent and comes back as it was. A turn that is not over is in
 memory alone, so a crash leaves the turn before it; nothing is compacted meanwhile.
 
-Other processes are not held up by any of this: what they change makes the compaction stale.
+Other processes are not held up by any of this: what they change makes the compaction stale, and a turn that
+was begun before they added to the branch becomes a branch of its own.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from snapshot.session.history import History, Plan
 from snapshot.session.store import Store
 from snapshot.session.transcript_file import save_run
 from snapshot.session.tree import Branch
+from snapshot.session.view import Projection
 
 __all__ = ["Background", "Live", "Turn"]
 
@@ -109,16 +111,24 @@ class Turn:
 
     Attributes:
         messages: what there is of it.
-        branch: the branch it was begun on, and is written to.
+        branch: the branch it was begun on, and is written to if nobody else has added to it since.
     """
 
-    def __init__(self, live: Live, draft: Message, branch: str) -> None:
+    def __init__(self, live: Live, draft: Message, branch: str, leaf: str | None) -> None:
         self._live, self.branch = live, branch
         self.messages: list[Message] = [draft]
+        # What it follows; None until it is looked at, where the turn was begun by a compaction's thread.
+        self._leaf = leaf
 
     def transcript(self) -> Transcript:
         """What to send now: the branch as it is stored, and this turn."""
-        stored = self._live.history.project(self.branch)
+        history = self._live.history
+        if self._leaf is None:
+            self._leaf = history.branch(self.branch).leaf
+        if self._leaf:  # what others have added since is not what this turn answers
+            stored = history.project(self.branch, at=self._leaf)
+        else:
+            stored = Projection(history.branch(self.branch).model, history.format)
         now = tuple(("", message) for message in self.messages)
         return replace(stored, kept=(*stored.kept, *now)).transcript
 
@@ -129,11 +139,16 @@ class Turn:
     def finish(self) -> Branch:
         """Write the turn, in one transaction, and the agent's transcript beside the store.
 
+        Where another process has added to the branch since the turn was begun, it goes on a new branch, as
+        a sibling of what the model never saw; this conversation goes on there.
+
         Raises:
             SessionError: it is no whole turn; it goes on.
         """
         self._refuse_over()
-        branch = self._live.history.append(self.messages, branch=self.branch)
+        branch = self._live.history.append(self.messages, branch=self.branch, after=self._leaf)
+        if branch.name != self.branch:
+            self._live._own = branch.name
         self._live._turn = None
         self._live._save(self._live.history)
         return branch
@@ -166,6 +181,12 @@ class Live:
         self._turn: Turn | None = None
         self._waiting: _Waiting | None = None
         self._approvals = 0
+        self._own = ""  # branch that a turn had to make, on which this conversation goes on
+
+    @property
+    def branch(self) -> str:
+        """Name of the branch that is spoken on: the current one, or that which a turn had to make."""
+        return self._own or self.history.current
 
     # --- turns
 
@@ -187,11 +208,11 @@ class Live:
                 raise SessionError("there is nothing to send")
             if message is None:
                 self.draft = None
-            waiting = _Waiting(deepcopy(draft), self.history.current, Future())
+            waiting = _Waiting(deepcopy(draft), self.branch, Future())
             if self._compaction is not None:
                 self._waiting = waiting
             else:
-                self._begin(waiting)
+                self._begin(waiting, self.history.branch(waiting.branch).leaf)
             return waiting.future
 
     @contextmanager
@@ -209,7 +230,7 @@ class Live:
     # --- compaction
 
     def compact(self, *, progress: Callable[[int, int], None] | None = None, **settings: Any) -> Background:
-        """Start to compact the current branch; `settings` as for `History.prepare`.
+        """Start to compact the branch that is spoken on; `settings` as for `History.prepare`.
 
         Raises:
             SessionBusy: a turn, an approval or an open call forbids it, or one runs already.
@@ -220,7 +241,7 @@ class Live:
                 raise SessionBusy("not compacted: a turn is going on")
             if self._approvals:
                 raise SessionBusy("not compacted: an approval is pending")
-            self._compaction = background = Background(self, self.history.plan())
+            self._compaction = background = Background(self, self.history.plan(self.branch))
         Thread(target=background._run, args=(settings, progress), daemon=True).start()
         return background
 
@@ -228,27 +249,29 @@ class Live:
 
     def retry(self, at: str = "") -> Branch:
         """See `History.retry`."""
-        return self._undisturbed("retried", lambda: self.history.retry(at))
+        return self._undisturbed("retried", lambda: self.history.retry(at, branch=self.branch))
 
     def edit(self, at: str, new: str | Message) -> Branch:
         """See `History.edit`."""
-        return self._undisturbed("edited", lambda: self.history.edit(at, new))
+        return self._undisturbed("edited", lambda: self.history.edit(at, new, branch=self.branch))
 
     def fork(self, at: str, name: str = "") -> Branch:
         """See `History.fork`."""
-        return self._undisturbed("forked", lambda: self.history.fork(at, name))
+        return self._undisturbed("forked", lambda: self.history.fork(at, name), moves=True)
 
     def switch(self, branch: str) -> Branch:
         """See `History.switch`."""
-        return self._undisturbed("switched", lambda: self.history.switch(branch))
+        return self._undisturbed("switched", lambda: self.history.switch(branch), moves=True)
 
     def rewind(self, label: str, synthesis: str = "") -> Branch:
         """See `History.rewind`."""
-        return self._undisturbed("rewound", lambda: self.history.rewind(label, synthesis))
+        return self._undisturbed("rewound", lambda: self.history.rewind(label, synthesis, branch=self.branch))
 
     def set_model(self, model: str) -> Branch:
         """See `History.set_model`."""
-        return self._undisturbed("switched to another model", lambda: self.history.set_model(model))
+        return self._undisturbed(
+            "switched to another model", lambda: self.history.set_model(model, branch=self.branch)
+        )
 
     # --- inside
 
@@ -256,12 +279,15 @@ class Live:
         if self._compaction is not None:
             raise SessionBusy(f"not {what}: a compaction is running; wait for its end, or cancel it")
 
-    def _undisturbed(self, what: str, do: Callable[[], Branch]) -> Branch:
+    def _undisturbed(self, what: str, do: Callable[[], Branch], *, moves: bool = False) -> Branch:
+        """Do what changes the branch, or with `moves` which branch is the current one."""
         with self._lock:
             self._refuse_while_compacting(what)
             if self._turn is not None:
                 raise SessionBusy(f"not {what}: a turn is going on")
             branch = do()
+            if moves:
+                self._own = ""
         self._save(self.history)
         return branch
 
@@ -273,8 +299,8 @@ class Live:
         except SessionError as error:
             self.unsaved = str(error)
 
-    def _begin(self, waiting: _Waiting) -> None:
-        self._turn = Turn(self, waiting.draft, waiting.branch)
+    def _begin(self, waiting: _Waiting, leaf: str | None) -> None:
+        self._turn = Turn(self, waiting.draft, waiting.branch, leaf)
         waiting.future.set_result(self._turn)
 
     def _end(self, background: Background, outcome: Prepared | BaseException) -> None:
@@ -287,7 +313,7 @@ class Live:
             if isinstance(outcome, Prepared):
                 background._future.set_result(outcome)
                 if waiting is not None:
-                    self._begin(waiting)
+                    self._begin(waiting, None)  # in another thread, which must not use this connection
             else:
                 background._future.set_exception(outcome)
                 if waiting is not None:

@@ -22,6 +22,7 @@ __all__ = ["SCHEMA_VERSION", "Database", "private_folder"]
 
 SCHEMA_VERSION = 1
 _APPLICATION = 0x534E4150  # "SNAP", so that another program's file is told from ours
+_MAGIC, _HEADER = b"SQLite format 3\0", 100  # what a file starts with, and the bytes of its header
 _PATIENCE = 30.0  # seconds to wait for another process's transaction
 
 _TABLES = """
@@ -89,10 +90,12 @@ class Database:
         self.read_only = "" if write else "it was opened for reading"
         if create:
             _make(path)
-        elif not path.is_file():
-            raise SessionError(f"{path}: no such store; `snapshot session import` makes one")
-        if write and path.stat().st_mode & 0o077:
-            path.chmod(0o600)
+        try:
+            _refuse_foreign(path)
+            if write and path.stat().st_mode & 0o077:
+                path.chmod(0o600)
+        except OSError as error:
+            raise SessionError(f"{path}: cannot be opened ({error.strerror})") from error
         try:
             self._connection = self._connect(write)
         except sqlite3.DatabaseError as error:
@@ -100,7 +103,7 @@ class Database:
         try:
             self._take_in()
         except BaseException:
-            self._connection.close()
+            self.close()
             raise
 
     def _connect(self, write: bool) -> sqlite3.Connection:
@@ -108,18 +111,16 @@ class Database:
         connection = sqlite3.connect(uri, uri=True, timeout=_PATIENCE, isolation_level=None)
         try:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlite3.OperationalError:
-            # Where not even the log's index can be made, what is in the file itself can be read.
+        except BaseException as error:
             connection.close()
-            if write:
+            # Where not even the log's index can be made, what is in the file itself can be read.
+            if write or not isinstance(error, sqlite3.OperationalError):
                 raise
             connection = sqlite3.connect(f"{uri}&immutable=1", uri=True, isolation_level=None)
         return connection
 
     def _take_in(self) -> None:
         version = self.value("PRAGMA user_version")
-        if self.value("PRAGMA application_id") != _APPLICATION:
-            raise SessionError(f"{self.path}: a database, but not a session store; name another file")
         if version > SCHEMA_VERSION:
             self.read_only = f"its schema is version {version}, this version writes {SCHEMA_VERSION}"
         self.run("PRAGMA synchronous = FULL")  # the last completed turn survives a power cut, too
@@ -186,6 +187,30 @@ class Database:
         )
 
 
+def _refuse_foreign(path: Path) -> None:
+    """Look at a file's header before anything is done to it: what is no store of ours is left as it is.
+
+    SQLite itself would change another program's database: end its transactions, and take in its log.
+
+    Raises:
+        SessionError: it is not there, or no session store.
+        OSError: it cannot be read.
+    """
+    if not path.is_file():
+        if path.exists():
+            raise SessionError(f"{path}: is no file; name the file of a store")
+        raise SessionError(f"{path}: no such store; `snapshot session import` makes one")
+    with path.open("rb") as file:
+        header = file.read(_HEADER)
+    if not header.startswith(_MAGIC) or len(header) < _HEADER:
+        raise SessionDamaged(
+            f"{path}: not a session store, or damaged (file is not a database); "
+            "`snapshot session salvage` writes what can be read to a new file"
+        )
+    if int.from_bytes(header[68:72], "big") != _APPLICATION:
+        raise SessionError(f"{path}: a database, but not a session store; name another file")
+
+
 def private_folder(path: Path) -> None:
     """Make a folder that is the user's alone, and those above it that are not there."""
     for folder in (*reversed(path.parents), path):
@@ -195,20 +220,22 @@ def private_folder(path: Path) -> None:
 
 def _make(path: Path) -> None:
     """Make the file if it is not there. Whoever comes first makes it, whole, and the others take that one."""
-    if path.is_dir():
-        raise SessionError(f"{path}: is a folder; name a file for the store")
-    if path.exists():
-        return
     try:
+        if path.is_dir():
+            raise SessionError(f"{path}: is a folder; name a file for the store")
+        if path.exists():
+            return
         private_folder(path.parent)
         handle, name = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)  # the user's alone
         os.close(handle)
         try:
             with closing(sqlite3.connect(name, isolation_level=None)) as connection:
-                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA journal_mode = MEMORY")
                 connection.executescript(_TABLES)
                 connection.execute(f"PRAGMA application_id = {_APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+                # Last, so that all is in the file itself and nothing in a log that is left behind.
+                connection.execute("PRAGMA journal_mode = WAL")
             try:
                 os.link(name, path)
             except FileExistsError:
@@ -216,6 +243,7 @@ def _make(path: Path) -> None:
             except OSError:  # a file system without links
                 Path(name).replace(path)
         finally:
-            Path(name).unlink(missing_ok=True)
-    except (OSError, sqlite3.DatabaseError) as error:
+            for suffix in ("", "-wal", "-shm"):
+                Path(name + suffix).unlink(missing_ok=True)
+    except (OSError, ValueError, sqlite3.DatabaseError) as error:
         raise SessionError(f"{path}: cannot be made ({getattr(error, 'strerror', None) or error})") from error

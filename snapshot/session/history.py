@@ -59,13 +59,17 @@ class History(View):
             messages: in order. A result needs its call before it, and nothing but results may follow an
                 open call; only at the end may calls stay open.
             branch: where to.
-            after: id of the leaf that the caller knows, to be refused if it is another one by now.
+            after: id of the leaf that the caller knows, "" for none. Where others have added behind it, the
+                messages do not follow what their author never saw: they are siblings of it, on a new branch,
+                which is returned.
             format: format that they came in; of another than the history's, `raw` is not kept.
         """
         with self._writing():
             found, leaf = self.rows.branch(branch or self.current)
             if after is not None and found.leaf != after:
-                raise SessionError(f"branch {found.name} ends with {found.leaf or 'nothing'} now: look again")
+                known = self.rows.find(after) if after else None
+                if not self._only_silent(known, leaf):
+                    found, leaf = replace(found, name=self._free_name(found.name)), known
             if format not in (None, self.format):
                 messages = [replace(message, raw=()) for message in messages]
             leaf = self.extend(leaf, messages)
@@ -144,7 +148,7 @@ class History(View):
             if any(isinstance(part, ToolCall) for part in self.rows.message(node).parts):
                 raise SessionError(f"{node.id} is not a finished answer: it calls tools; take one after them")
             taken = {branch.name for branch in self.rows.branches()}
-            name = name or next(free for n in range(1, len(taken) + 2) if (free := f"fork-{n}") not in taken)
+            name = name or self._free_name("fork")
             named("branch", name)
             if name in taken:
                 raise SessionError(f"there is a branch {name!r} already")
@@ -211,6 +215,8 @@ class History(View):
     def commit(self, plan: Plan, checkpoint: Checkpoint) -> Branch:
         """Add the checkpoint if nothing has changed since the plan; all or nothing.
 
+        One that says just what the newest one says, with nothing new since, is not added again.
+
         Raises:
             StaleCompaction: the branch is not what it was, or the boundary would move back.
         """
@@ -234,9 +240,12 @@ class History(View):
                 if not on_path(kept, leaf, self.rows.get) or self._group(above).open:
                     raise stale("does not have the boundary, or could not be cut there")
             former = self.rows.get(leaf.checkpoint) if leaf.checkpoint is not None else None
-            least = self._boundary(former, self.rows.checkpoint(former)) if former else 0
-            if self._boundary(leaf, checkpoint) < least:
-                raise stale("was compacted farther already, and the boundary never moves back")
+            if former is not None:
+                before = self.rows.checkpoint(former)
+                if self._boundary(leaf, checkpoint) < self._boundary(former, before):
+                    raise stale("was compacted farther already, and the boundary never moves back")
+                if _same(before, checkpoint) and self._only_silent(former, leaf):
+                    return found  # one checkpoint for one boundary
             node = self.rows.put_checkpoint(leaf, checkpoint)
             self.rows.put_branch(found.name, node, model=found.model)
             return self.rows.branch(found.name)[0]
@@ -297,6 +306,23 @@ class History(View):
             )
         return self.rows.database.writing()
 
+    def _only_silent(self, node: Node | None, leaf: Node | None) -> bool:
+        """Whether `leaf` is `node`, or behind it with nothing between them that is sent."""
+        if leaf is None or (node is not None and not on_path(node, leaf, self.rows.get)):
+            return leaf is node
+        depth = node.depth + 1 if node is not None else 0
+        return not any(
+            item.kind in ("message", "synthesis")
+            for item in self.rows.walk(leaf, depth)
+            if item.depth >= depth
+        )
+
+    def _free_name(self, stem: str) -> str:
+        """A name of a branch that there is not: the stem and a number."""
+        taken = {branch.name for branch in self.rows.branches()}
+        stem = stem[:70]
+        return next(free for n in range(1, len(taken) + 2) if (free := f"{stem}-{n}") not in taken)
+
     def _make_current(self, branch: str) -> None:
         self.rows.database.run("UPDATE conversations SET branch = ? WHERE key = ?", branch, self.rows.key)
 
@@ -325,6 +351,16 @@ class History(View):
                 raise SessionError(f"message {number} of {len(messages)} cannot be added: {wrong[0]}")
             leaf = self.rows.put_message(leaf, message)
         return leaf
+
+
+def _same(one: Checkpoint, other: Checkpoint) -> bool:
+    """Whether two checkpoints say the same of the same boundary."""
+    return (one.kind, one.first_kept, one.lead, one.model) == (
+        other.kind,
+        other.first_kept,
+        other.lead,
+        other.model,
+    )
 
 
 def named(what: str, name: str) -> str:

@@ -26,6 +26,14 @@ WHERE n.conversation = ? AND (
   OR n.kind NOT IN ({_KINDS}) OR n.role NOT IN ({_ROLES}))
 ORDER BY n.seq
 """
+_TEXTS, _NUMBERS = ("id", "kind", "role", "time", "body", "origin"), ("seq", "depth", "jump")
+_TYPES = f"""
+SELECT CAST(n.id AS TEXT) FROM nodes n WHERE n.conversation = ? AND (
+  {" OR ".join(f"typeof(n.{name}) <> 'text'" for name in _TEXTS)}
+  OR {" OR ".join(f"typeof(n.{name}) <> 'integer'" for name in _NUMBERS)}
+  OR typeof(n.parent) NOT IN ('integer', 'null') OR typeof(n.checkpoint) NOT IN ('integer', 'null'))
+ORDER BY n.seq
+"""
 _NO_LEAF = """
 SELECT b.name FROM branches b LEFT JOIN nodes n ON n.seq = b.leaf AND n.conversation = b.conversation
 WHERE b.conversation = ? AND b.leaf IS NOT NULL AND n.seq IS NULL
@@ -38,7 +46,12 @@ _TWICE = "SELECT id FROM nodes NOT INDEXED WHERE conversation = ? GROUP BY id HA
 
 def structure(rows: Rows) -> list[Diagnostic]:
     """What is wrong with how nodes and branches hang together; their contents are not looked at."""
-    found: list[Diagnostic] = []
+    found = [
+        Diagnostic("wrong-type", node_id, "one of its columns has a value of another type")
+        for (node_id,) in rows.database.run(_TYPES, rows.key)
+    ]
+    if found:
+        return found  # by which nothing more can be compared
     for node_id, parent, seq, parent_seq, kind, role in rows.database.run(_STRUCTURE, rows.key):
         if parent is not None and parent >= seq:
             found.append(Diagnostic("cycle", node_id, "it follows itself, or a node that is younger"))
@@ -62,6 +75,8 @@ def structure(rows: Rows) -> list[Diagnostic]:
 def check(rows: Rows) -> list[Diagnostic]:
     """Everything that is wrong with a history: structure, contents, calls and results on every branch."""
     found = structure(rows)
+    if any(diagnostic.kind == "wrong-type" for diagnostic in found):
+        return found
     found += [diagnostic for diagnostic in _duplicates(rows) if diagnostic not in found]
     nodes: dict[int, Node] = {}
     waiting: dict[int, Counter[str]] = {}  # open calls after a node, where there are any

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain, count
+from secrets import token_hex
 from typing import Any
 
 from snapshot.errors import SessionError, TranscriptError
@@ -82,7 +84,49 @@ def write_pi(view: View) -> bytes:
                 frame["id"] = f"{node.id}-{len(lines)}"
             lines.append(json.dumps(frame | entry))
             parent = last[node.seq] = frame["id"]
+    lines += _closing(view, last)
     return ("\n".join(lines) + "\n").encode()
+
+
+def _closing(view: View, last: dict[int, str | None]) -> Iterator[str]:
+    """Entries that say what no node does: labels that were set here, and where the current branch ends.
+
+    The entry that stands last in a file is where its session goes on.
+    """
+    leaf = view.rows.branch(view.current)[1]
+    parent = last.get(leaf.seq) if leaf else None
+    at_end = leaf is None or not last or next(reversed(last)) == leaf.seq
+    for number, entry in enumerate(_new_labels(view, last), 1):
+        frame = {"type": "label", "id": f"label-{number}-{token_hex(4)}", "parentId": parent}
+        yield json.dumps(frame | {"timestamp": now(), **entry})
+        parent, at_end = frame["id"], True
+    if not at_end:
+        frame = {"type": "custom", "id": f"leaf-{token_hex(4)}", "parentId": parent, "timestamp": now()}
+        yield json.dumps({**frame, "customType": "snapshot-pages/leaf"})
+
+
+def _new_labels(view: View, last: dict[int, str | None]) -> Iterator[dict[str, str | None]]:
+    """What the labels of the tree are now and its label entries do not say: set anew, or taken away."""
+    said: dict[str, str] = {}
+    for node in view.rows.nodes():
+        origin = view.rows.origin(node)
+        entry = json.loads(origin) if origin and '"label"' in origin else {}
+        if entry.get("type") == "label":
+            said.pop(str(entry.get("targetId")), None)
+            if entry.get("label"):
+                said[str(entry["targetId"])] = str(entry["label"])
+    ids = {node.id: last.get(node.seq) for node in view.rows.nodes()}
+    there = {target: label.name for label in view.labels() if (target := ids.get(label.node))}
+    for target, name in there.items():
+        if target not in said or not _means(name, said[target]):
+            yield {"targetId": target, "label": name}
+    for target in (said.keys() - there.keys()) & set(ids.values()):
+        yield {"targetId": target, "label": None}
+
+
+def _means(name: str, label: str) -> bool:
+    """Whether a label here is that of an entry, but for the number that tells it from another one."""
+    return name == label or (name.startswith(f"{label} ") and name[len(label) + 1 :].isdigit())
 
 
 # --- reading
@@ -110,6 +154,7 @@ class _Reader:
         self._nodes: dict[str, Node] = {}
         self._waiting: dict[int, Counter[str]] = {}
         self._followed: set[int] = set()
+        self._labels: dict[int, str] = {}  # by the number of the node: one for each, the newest
         self._last: Node | None = None
         self._model = ""
 
@@ -132,6 +177,13 @@ class _Reader:
 
     def finish(self) -> None:
         self._rows.put_branch("main", self._last, model=self._model)
+        taken: set[str] = set()
+        for seq, label in self._labels.items():
+            # Two entries may have one label there; here a label names one node.
+            again = (f"{label} {number}" for number in count(2))
+            name = next(name for name in chain((label,), again) if name not in taken)
+            taken.add(name)
+            self._rows.put_label(name, self._rows.get(seq), "")
         ends = [
             node for node in self._nodes.values() if node.seq not in self._followed and node != self._last
         ]
@@ -174,8 +226,11 @@ class _Reader:
             self._odd("not-sent", where, f"kept, but never sent: {wrong[0]}")
         node = self._still(parent, self._rows.put(parent, "event", given["origin"], **given))
         target = self._nodes.get(str(entry.get("targetId")))
-        if kind == "label" and entry.get("label") and target is not None:
-            self._rows.put_label(str(entry["label"]), target, "")
+        if kind == "label" and target is not None:
+            label = entry.get("label")
+            self._labels.pop(target.seq, None)  # none, or an empty one, takes the former away
+            if label:
+                self._labels[target.seq] = str(label)
         return node
 
     def _checkpoint(self, entry: dict[str, Any], parent: Node) -> Checkpoint:

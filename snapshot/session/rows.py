@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snapshot.errors import ArchiveError, SessionDamaged, SessionError
 from snapshot.messages import Message
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Rows", "now"]
 
 _NODE = "seq, id, parent, depth, jump, checkpoint, kind, role, time"
+_TYPES = (int, str, int | None, int, int, int | None, str, str, str)
 _UP = f"""
 WITH RECURSIVE up AS (
   SELECT * FROM nodes WHERE seq = ?
@@ -36,6 +37,20 @@ WITH RECURSIVE up AS (
 )
 SELECT {_NODE} FROM up
 """
+
+
+def _node(row: tuple[Any, ...]) -> Node:
+    """The node of a row. The file's columns take values of any type, so that a damaged one may have others.
+
+    Raises:
+        SessionDamaged: a column has a value of another type.
+    """
+    for name, value, wanted in zip(_NODE.split(", "), row, _TYPES, strict=True):
+        if not isinstance(value, wanted):
+            raise SessionDamaged(
+                f"node {row[1]!r}: its {name} is {value!r:.40}; see `snapshot session check`"
+            )
+    return Node(*row)
 
 
 def now() -> str:
@@ -62,7 +77,7 @@ class Rows:
             raise SessionDamaged(
                 f"{self.database.path}: node number {seq} is missing; see `snapshot session check`"
             )
-        return Node(*found[0])
+        return _node(found[0])
 
     def find(self, name: str) -> Node:
         """The node with this id, or the only one whose id starts so.
@@ -81,14 +96,14 @@ class Rows:
         if len(found) > 1:
             ids = ", ".join(row[1] for row in found)
             raise SessionError(f"{name!r} is the start of several ids ({ids}): write one more letter")
-        return Node(*found[0])
+        return _node(found[0])
 
     def walk(self, leaf: Node, depth: int = 0) -> list[Node]:
         """The path to `leaf` from its ancestor at `depth` on, that one included.
 
         Where the path is broken, what is behind the break.
         """
-        return [Node(*row) for row in self.database.run(_UP, leaf.seq, depth)][::-1]
+        return [_node(row) for row in self.database.run(_UP, leaf.seq, depth)][::-1]
 
     def ascend(self, node: Node | None) -> Iterator[Node]:
         """The node, its parent, and so on."""
@@ -101,7 +116,7 @@ class Rows:
         """All nodes, the oldest first."""
         statement = f"SELECT {_NODE} FROM nodes WHERE conversation = ? ORDER BY seq"
         for row in self.database.run(statement, self.key):
-            yield Node(*row)
+            yield _node(row)
 
     def body(self, node: Node) -> str:
         """JSON of what the node holds."""
@@ -215,7 +230,9 @@ class Rows:
             SessionError: there is none of this name.
         """
         found = self.database.run(
-            "SELECT leaf, revision, model FROM branches WHERE conversation = ? AND name = ?", self.key, name
+            "SELECT leaf, CAST(revision AS INTEGER), CAST(model AS TEXT) FROM branches "
+            "WHERE conversation = ? AND name = ?",
+            *(self.key, name),
         )
         if not found:
             known = ", ".join(branch.name for branch in self.branches())
@@ -227,7 +244,8 @@ class Rows:
     def branches(self) -> tuple[Branch, ...]:
         """All branches, by name."""
         found = self.database.run(
-            "SELECT b.name, coalesce(n.id, ''), b.revision, b.model FROM branches b "
+            "SELECT CAST(b.name AS TEXT), CAST(coalesce(n.id, '') AS TEXT), CAST(b.revision AS INTEGER), "
+            "CAST(b.model AS TEXT) FROM branches b "
             "LEFT JOIN nodes n ON n.seq = b.leaf WHERE b.conversation = ? ORDER BY b.name",
             self.key,
         )
@@ -245,8 +263,8 @@ class Rows:
     def labels(self) -> tuple[Label, ...]:
         """Labels whose node is there, by name."""
         found = self.database.run(
-            "SELECT l.name, n.id, l.note FROM labels l JOIN nodes n ON n.seq = l.node "
-            "WHERE l.conversation = ? ORDER BY l.name",
+            "SELECT CAST(l.name AS TEXT), CAST(n.id AS TEXT), CAST(l.note AS TEXT) "
+            "FROM labels l JOIN nodes n ON n.seq = l.node WHERE l.conversation = ? ORDER BY l.name",
             self.key,
         )
         return tuple(Label(*row) for row in found)

@@ -66,7 +66,7 @@ def salvage(source: Path, target: Path) -> list[Diagnostic]:
     Raises:
         SessionError: `target` is there already, or nothing can be read.
     """
-    if target.exists():
+    if os.path.lexists(target):
         raise SessionError(f"{target}: is there already; name a new file")
     private_folder(target.absolute().parent)
     found: list[Diagnostic] = []

@@ -76,9 +76,10 @@ class Store:
     def conversations(self) -> tuple[Conversation, ...]:
         """All conversations and agents, the one that changed last first."""
         found = self.database.run(
-            "SELECT c.name, c.agent, c.format, c.created, "
-            "coalesce((SELECT time FROM nodes WHERE conversation = c.key ORDER BY seq DESC LIMIT 1), ''), "
-            "c.branch, (SELECT count(*) FROM branches WHERE conversation = c.key), "
+            "SELECT CAST(c.name AS TEXT), CAST(c.agent AS TEXT), CAST(c.format AS TEXT), "
+            "CAST(c.created AS TEXT), CAST(coalesce("
+            "(SELECT time FROM nodes WHERE conversation = c.key ORDER BY seq DESC LIMIT 1), '') AS TEXT), "
+            "CAST(c.branch AS TEXT), (SELECT count(*) FROM branches WHERE conversation = c.key), "
             "(SELECT count(*) FROM nodes WHERE conversation = c.key AND kind = 'message'), "
             "(SELECT count(*) FROM nodes WHERE conversation = c.key AND kind = 'checkpoint') "
             "FROM conversations c "
@@ -93,10 +94,12 @@ class Store:
             SessionError: there is none.
         """
         found = self.database.run(
-            "SELECT key, format FROM conversations WHERE name = ? AND agent = ?", name, agent
+            "SELECT key, CAST(format AS TEXT) FROM conversations WHERE name = ? AND agent = ?", name, agent
         )
         if not found:
-            known = self.database.run("SELECT name, agent FROM conversations ORDER BY key DESC LIMIT 6")
+            known = self.database.run(
+                "SELECT CAST(name AS TEXT), CAST(agent AS TEXT) FROM conversations ORDER BY key DESC LIMIT 6"
+            )
             names = ", ".join(f"{a}/{b}" if b != "main" else a for a, b in known) or "no conversations yet"
             raise SessionError(f"{self.path}: no conversation {name!r} of agent {agent!r}; there are {names}")
         return History(Rows(self.database, found[0][0]), name, agent, found[0][1])
