@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from snapshot.parts.media import image_size as size_of
 from snapshot.requests._flatten import Piece
-from snapshot.requests._sizes import size_of
 
 __all__ = ["over"]
 

@@ -6,19 +6,18 @@ Each rule is a function that gives one sentence for each violation, with the num
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
 from snapshot.errors import SnapshotError
+from snapshot.parts.characters import UNSENDABLE
 from snapshot.requests._flatten import LISTS, NOUNS, Piece, pieces_of
 from snapshot.requests._limits import over
 
 __all__ = ["check"]
 
-_UNFIT = re.compile("[\0\ud800-\udfff]")
 Rule = Callable[[list[Piece], str], Iterator[str]]
 
 
@@ -254,7 +253,7 @@ def _unfit(body: dict[str, Any], api: str) -> Iterator[tuple[str, str]]:
 def _no_json(value: object) -> str:
     """What is wrong with a value that is neither object nor list; "" if nothing is."""
     if isinstance(value, str):
-        bad = _UNFIT.search(value)
+        bad = UNSENDABLE.search(value)
         return (
             ""
             if bad is None

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import base64
-import json
 import math
 import re
 from dataclasses import replace
 from typing import Any
 
 from snapshot.messages import File, Image, Message, Opaque, Part, Text, ToolCall, ToolResult
+from snapshot.parts import media
+from snapshot.parts.characters import sendable
+from snapshot.parts.exact_json import Number, decode
+from snapshot.parts.kinds import family_of, words_of_opaque
+from snapshot.requests.tool_pairing import NO_OUTPUT
 
 __all__ = [
     "ATTACHED",
     "ELSEWHERE",
     "NO_OUTPUT",
-    "NO_RESULT",
     "OPENER",
     "arguments_of",
     "base64_of",
@@ -35,17 +38,11 @@ __all__ = [
 ]
 
 OPENER = "(conversation continues)"  # where an API wants the user to begin, and the user does not
-NO_OUTPUT = "(no output)"
-NO_RESULT = "(no result: the call was never answered)"
 ELSEWHERE = "(no text; what it showed is in the user message below)"
 ATTACHED = "(no text; see what is attached)"
 ERROR = "[error] "  # where a result has no field for it
 
-_MAGIC = ((b"\x89PNG", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"))
-_UNFIT = re.compile("[\0\ud800-\udfff]")
 _DEEPEST = 200  # levels; far below what Python's recursion allows, far above what a tool is given
-# Opaque parts that only their own provider can read: no words in them for anybody else.
-_SEALED = ("redacted_thinking", "compaction")
 
 
 def blank(part: Part) -> bool:
@@ -55,7 +52,7 @@ def blank(part: Part) -> bool:
 
 def is_sealed(part: Opaque) -> bool:
     """Whether a part holds nothing that another provider could read."""
-    return part.kind in _SEALED
+    return family_of(part) == "sealed"
 
 
 def from_system(message: Message) -> Message:
@@ -82,8 +79,8 @@ def in_words(part: Text | Image | File | Opaque) -> str:
     match part:
         case Text(text, refusal):
             return f"[refusal] {text}" if refusal else text
-        case Opaque(kind, text):
-            return f"[{kind}] {text}"
+        case Opaque():
+            return words_of_opaque(part)
         case Image(media_type, data, source):
             what = "image"
             name = ""
@@ -122,9 +119,9 @@ def arguments_of(call: ToolCall) -> dict[str, Any]:
 
 
 def value_of(text: str) -> Any:
-    """What a JSON text stands for; None where it is none."""
+    """What a JSON text stands for; None where it is none: NaN is not, nor what has equal keys."""
     try:
-        return json.loads(text)
+        return decode(text)
     except (ValueError, RecursionError):
         return None
 
@@ -146,9 +143,8 @@ def data_url(media_type: str, data: bytes) -> str:
 
 def media_type_of(image: Image) -> str:
     """What an image's bytes are; providers refuse those that are not what they are said to be."""
-    if image.data[:4] == b"RIFF" and image.data[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for magic, kind in _MAGIC if image.data.startswith(magic)), image.media_type)
+    found = media.media_type_of(image.data)
+    return found if media.is_image(found) else image.media_type
 
 
 def is_url(source: str) -> bool:
@@ -162,9 +158,9 @@ def clean(value: Any, depth: int = 0) -> Any:
     Half of a surrogate pair becomes U+FFFD, NUL its picture, a number that JSON does not know its name.
     """
     if isinstance(value, str):
-        return _UNFIT.sub(_fit, value) if _UNFIT.search(value) else value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
+        return sendable(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return value.digits if isinstance(value, Number) else str(value)
     if depth > _DEEPEST and isinstance(value, dict | list):
         return "(nested too deeply to be sent)"
     if isinstance(value, dict):
@@ -172,7 +168,3 @@ def clean(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list):
         return [clean(item, depth + 1) for item in value]
     return value
-
-
-def _fit(match: re.Match[str]) -> str:
-    return "\u2400" if match[0] == "\0" else "\ufffd"

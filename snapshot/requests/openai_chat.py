@@ -27,7 +27,7 @@ from snapshot.requests.fallback_text import (
     name_of,
     words_of,
 )
-from snapshot.requests.tool_pairing import Step, plan
+from snapshot.requests.steps import Step, plan
 
 __all__ = ["FORMATS", "write"]
 

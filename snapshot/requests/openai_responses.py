@@ -24,7 +24,7 @@ from snapshot.requests.fallback_text import (
     name_of,
     words_of,
 )
-from snapshot.requests.tool_pairing import Step, plan
+from snapshot.requests.steps import Step, plan
 
 __all__ = ["FORMATS", "write"]
 
@@ -39,12 +39,24 @@ def write(transcript: Transcript) -> dict[str, Any]:
     """The body part `input`."""
     own = transcript.format in FORMATS
     items: list[Item] = []
+    seen: set[str] = set()
     for planned in plan(transcript, FORMATS, _is_sound):
-        step = _alike(planned)
+        step = _alike(_once(planned, seen))
         items += _settled(step.message.raw) if step.message.raw else _spoken(step.message, own)
         for results in step.results:
             items += results.raw or [_output(p, own) for p in results.parts if isinstance(p, ToolResult)]
     return clean({"input": items or [_message("user", [{"type": "input_text", "text": OPENER}])]})
+
+
+def _once(step: Step, seen: set[str]) -> Step:
+    """The step as it came only if no item in it has the id of an earlier one: the service refuses two."""
+    raw = [*step.message.raw, *(item for message in step.results for item in message.raw)]
+    ids = [item_id for item in raw if isinstance(item_id := item.get("id"), str) and item_id]
+    if len(set(ids)) < len(ids) or not seen.isdisjoint(ids):
+        results = tuple(replace(message, raw=()) for message in step.results)
+        return Step(replace(step.message, raw=()), results)
+    seen.update(ids)
+    return step
 
 
 def _alike(step: Step) -> Step:
