@@ -13,7 +13,10 @@ A layout file holds one provider. Its keys:
     * `price`: USD per million tokens as text: `input`, `cache_write`, `cache_read`, `output`; `steps`: the
       same `above` so many tokens of prompt, for the whole prompt
     * `chars_per_token`: `value` and `basis`, for ASCII text; `tokenizer`: a vocabulary that counts exactly
-    * `limits`: what the provider refuses, see `LIMITS`
+    * `limits`: what the provider refuses, see `snapshot.requests.limits`; `prefill`: false where a request
+      may not end in words of the assistant
+    * `documents`: what a page of a PDF costs: `page_text` tokens, and an image of `page_size` pixels by the
+      billing rule, or of `page_tokens`; see `snapshot.models.profile.DocumentPricing`
     * `trials`: published trials of how well it reads, see `snapshot.models.trials`; `evidence`: what else is
       known of that, or a sentence that begins with "not measured"
     * `uncertain`, `conflict`: a sentence on figures that are not certain; which of several was taken, and why
@@ -45,7 +48,7 @@ from typing import Any
 from snapshot._resources import locate
 from snapshot.errors import LayoutError
 from snapshot.models.billing import BillingRule, rule_from
-from snapshot.models.profile import ModelProfile, ModelVariant, PageShape, Peer, Price
+from snapshot.models.profile import DocumentPricing, ModelProfile, ModelVariant, PageShape, Peer, Price
 from snapshot.models.schema import Key, check, money
 from snapshot.models.trials import trial_from
 
@@ -74,10 +77,11 @@ LIMITS = {
     "max_aspect": Key("count"),
     "max_patches": Key("count"),
     "max_pixels": Key("count"),
+    "documents_per_request": Key("count"),
+    "pdf_pages": Key("count"),
+    "document_bytes": Key("count"),
 }
-"""Limits: images in a request and in a message; bytes of an image and of a request (base64); pixels of a
-side, and of a side with more than `many_images` images in the request; long side over short side; patches
-after resizing; pixels of an image."""
+"""Names of limits; `snapshot.requests.limits` says what each means, and measures it."""
 
 _FILE = {
     "provider": Key("text", required=True),
@@ -93,6 +97,7 @@ _LINE = {
     "price": Key("table"),
     "limits": Key("table"),
     "billing_at": Key("table"),
+    "prefill": Key("flag"),
 }
 _READER = {
     "name": Key("text", required=True),
@@ -103,6 +108,7 @@ _READER = {
     "vision": Key("flag"),
     "detail": Key("text"),
     "billing": Key("rule"),
+    "documents": Key("table"),
     "chars_per_token": Key("table", required=True),
     "tokenizer": Key("text", values=("o200k_base", "qwen3", "llama3", "claude-new", "claude-old")),
     "uncertain": Key("text"),
@@ -128,6 +134,7 @@ _SHAPE = {
     "height": Key("count", required=True),
     "text_columns": Key("count"),
 }
+_DOCUMENTS = {"page_text": Key("count"), "page_tokens": Key("count"), "page_size": Key("size")}
 _BOUNDS = {"max_side": Key("count", required=True), "why": Key("text", required=True)}
 _PEER = {
     "size": Key("size", required=True),
@@ -280,6 +287,8 @@ def _reader(file: Mapping[str, Any], entry: Mapping[str, Any], where: str) -> Mo
             for number, trial in enumerate(entry.get("trials", ()), 1)
         ),
         sources=tuple(file["sources"]),
+        documents=_documents(entry.get("documents", {}), f"{where}, documents"),
+        prefill=own.prefill is not False,
     )
 
 
@@ -295,7 +304,14 @@ def line_from(table: Mapping[str, Any], rules: Mapping[str, Any], where: str) ->
             detail: _rule(rule, rules, f"{where}, billing_at {detail}")
             for detail, rule in table.get("billing_at", {}).items()
         },
+        prefill=table.get("prefill"),
     )
+
+
+def _documents(table: Mapping[str, Any], where: str) -> DocumentPricing:
+    check(table, _DOCUMENTS, where)
+    size = {"page_size": tuple(table["page_size"])} if "page_size" in table else {}
+    return DocumentPricing(**{**table, **size})
 
 
 def _rule(rule: str | Mapping[str, Any], rules: Mapping[str, Any], where: str) -> BillingRule:

@@ -11,7 +11,7 @@ from typing import TypeVar
 from snapshot.models.billing import BillingRule
 from snapshot.models.trials import Trial
 
-__all__ = ["ModelProfile", "ModelVariant", "PageShape", "Peer", "Price", "best_match"]
+__all__ = ["DocumentPricing", "ModelProfile", "ModelVariant", "PageShape", "Peer", "Price", "best_match"]
 
 T = TypeVar("T")
 
@@ -35,6 +35,24 @@ class Peer:
     who: str
     glyphs: str = ""
     cell: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPricing:
+    """What a page of a PDF is billed as: its text, and an image of it.
+
+    The defaults are an assumption for providers that publish neither figure: a page of letter size at 144
+    dots an inch, with the words of a page of prose.
+
+    Attributes:
+        page_text: tokens of the text of a page; 0 where it is not billed.
+        page_tokens: tokens of its image, where the provider bills all pages alike; 0 for the billing rule.
+        page_size: width and height in pixels that the provider draws it at.
+    """
+
+    page_text: int = 1000
+    page_tokens: int = 0
+    page_size: tuple[int, int] = (1224, 1584)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +92,7 @@ class ModelVariant:
     price: Price | None = None
     limits: Mapping[str, int] = field(default_factory=dict)
     billing_at: Mapping[str, BillingRule] = field(default_factory=dict)
+    prefill: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +103,8 @@ class ModelProfile:
     reader without vision; `billing_at` are the rules at other details than `detail`. `window` is the context
     window in tokens, `max_output` the most that one answer may have; 0 where it is not known. `price` is None
     where none is known, or several are and no model was named. `route` names the gateway whose limits and
-    prices these are.
+    prices these are. `documents` is what pages of PDFs cost; `prefill` whether a request may end in words of
+    the assistant that the model is to continue.
     """
 
     name: str
@@ -114,6 +134,8 @@ class ModelProfile:
     trials: tuple[Trial, ...] = ()
     sources: tuple[str, ...] = ()
     route: str = "direct"
+    documents: DocumentPricing = DocumentPricing()
+    prefill: bool = True
 
     @property
     def measured(self) -> bool:
@@ -137,6 +159,7 @@ class ModelProfile:
             price=line.price or self.price,
             limits={**self.limits, **line.limits},
             billing_at={**self.billing_at, **line.billing_at},
+            prefill=self.prefill if line.prefill is None else line.prefill,
         )
 
 

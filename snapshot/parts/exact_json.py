@@ -60,9 +60,9 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _DECODER = json.JSONDecoder(
-    strict=False, parse_float=number, parse_int=_integer, parse_constant=_refuse, object_pairs_hook=_distinct
+    parse_float=number, parse_int=_integer, parse_constant=_refuse, object_pairs_hook=_distinct
 )
-_LENIENT = json.JSONDecoder(strict=False, parse_float=number, parse_int=_integer, parse_constant=_refuse)
+_LENIENT = json.JSONDecoder(parse_float=number, parse_int=_integer, parse_constant=_refuse)
 
 
 def decode(text: str) -> Any:

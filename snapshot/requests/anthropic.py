@@ -21,6 +21,7 @@ from snapshot.messages import (
     ToolResult,
     Transcript,
 )
+from snapshot.parts.kinds import kind_of
 from snapshot.requests.fallback_text import (
     NO_OUTPUT,
     OPENER,
@@ -63,10 +64,52 @@ def write(transcript: Transcript) -> dict[str, Any]:
                 _say(messages, "user", _content(results))
             else:
                 _say(messages, "user", [_result(p, own) for p in results.parts if isinstance(p, ToolResult)])
+    messages = _settled(messages)
     if not messages or messages[0]["role"] != "user":
         messages.insert(0, {"role": "user", "content": OPENER})
     system = _system([step.message for step in steps[:lead]], own)
     return clean({"system": system, "messages": messages} if system else {"messages": messages})
+
+
+def _settled(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages without thoughts at the end of one, and citations of what is not in the request."""
+    documents = _documents(messages)
+    settled: list[dict[str, Any]] = []
+    for message in messages:
+        content = message["content"]
+        if isinstance(content, list):
+            blocks = [_cited(block, documents) for block in content]
+            while blocks and blocks[-1]["type"] in _THOUGHTS:
+                blocks.pop()
+            content = content if blocks == content else blocks
+        _say(settled, message["role"], content)
+    return settled
+
+
+def _documents(messages: list[dict[str, Any]]) -> int:
+    """How many documents a request holds, those in results included."""
+    found = 0
+    todo: list[Any] = [message["content"] for message in messages]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, list):
+            todo += item
+        elif isinstance(item, dict):
+            found += item.get("type") == "document"
+            if item.get("type") == "tool_result":
+                todo.append(item.get("content"))
+    return found
+
+
+def _cited(block: dict[str, Any], documents: int) -> dict[str, Any]:
+    """The block without citations that name a document by a number that there is none of."""
+    citations = block.get("citations")
+    if block["type"] != "text" or not isinstance(citations, list) or not citations:
+        return block
+    numbers = [item.get("document_index") for item in citations if isinstance(item, dict)]
+    if all(number is None or (isinstance(number, int) and number < documents) for number in numbers):
+        return block
+    return {key: value for key, value in block.items() if key != "citations"}
 
 
 def _is_system(message: Message) -> bool:
@@ -127,12 +170,18 @@ def _block(role: str, part: Part, own: bool) -> Iterator[dict[str, Any]]:
             pass  # stands in a step's results
         case Image() | File() if role == "user":
             yield _shown(part, own)
-        case Opaque() if own and role != "system" and (block := _known(part)):
+        case Opaque() if own and _has_place(part.kind, role) and (block := _known(part)):
             yield block
         case Opaque() if is_sealed(part):
             pass
         case Text() | Image() | File() | Opaque():
             yield {"type": "text", "text": in_words(part)}
+
+
+def _has_place(kind: str, role: str) -> bool:
+    """Whether a block of this type may stand in a message of this role, or in a result of the user's."""
+    known = kind_of("anthropic", kind)
+    return role == "assistant" or (role == "user" and (known is None or known.family == "note"))
 
 
 def _known(part: Opaque) -> dict[str, Any] | None:
@@ -217,7 +266,7 @@ def _is_sound_block(block: Any, role: str) -> bool:
         case "tool_result":
             sound = user and _is_sound_result(block)
         case kind:
-            sound = isinstance(kind, str) and role != "system"
+            sound = isinstance(kind, str) and _has_place(kind, role)
     return sound
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import base64
+import json
 import math
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from snapshot.messages import File, Image, Message, Opaque, Part, Text, ToolCall, ToolResult
 from snapshot.parts import media
 from snapshot.parts.characters import sendable
-from snapshot.parts.exact_json import Number, decode
+from snapshot.parts.exact_json import Number, decode, encode, members
 from snapshot.parts.kinds import family_of, words_of_opaque
 from snapshot.requests.tool_pairing import NO_OUTPUT
 
@@ -21,6 +23,7 @@ __all__ = [
     "NO_OUTPUT",
     "OPENER",
     "arguments_of",
+    "arguments_text",
     "base64_of",
     "blank",
     "call_in_words",
@@ -116,6 +119,15 @@ def arguments_of(call: ToolCall) -> dict[str, Any]:
         return {}
     value = value_of(call.arguments)
     return value if isinstance(value, dict) else {"input": call.arguments if value is None else value}
+
+
+def arguments_text(call: ToolCall) -> str:
+    """A call's arguments as the text of a JSON object, as they were written where they are one."""
+    if not call.arguments.strip():
+        return "{}"
+    if members(call.arguments) is not None:
+        return call.arguments
+    return encode(arguments_of(call), partial(json.dumps, ensure_ascii=False))
 
 
 def value_of(text: str) -> Any:

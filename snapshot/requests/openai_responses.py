@@ -14,6 +14,7 @@ from snapshot.messages import File, Image, Message, Opaque, Part, Text, ToolCall
 from snapshot.requests.fallback_text import (
     NO_OUTPUT,
     OPENER,
+    arguments_text,
     blank,
     clean,
     data_url,
@@ -88,10 +89,12 @@ def _spoken(message: Message, own: bool) -> Iterator[Item]:
             if content:
                 yield _message(message.role, content)
                 content = []
-            arguments = part.arguments or "{}"
             yield {
-                "type": "function_call", "call_id": part.id, "name": name_of(part), "arguments": arguments,
-            }  # fmt: skip
+                "type": "function_call",
+                "call_id": part.id,
+                "name": name_of(part),
+                "arguments": arguments_text(part),
+            }
         elif not blank(part):
             content += _block(message.role, part, own)
     if content:
@@ -156,6 +159,10 @@ def _is_sound(message: Message) -> bool:
                 return False
         elif kind.endswith(("_call", "_output")) and (item.get("call_id") or kind.startswith("local_shell")):
             named.append(item.get("call_id") or item.get("id"))
+            if kind == "function_call" and not isinstance(item.get("arguments"), str):
+                return False
+            if kind == "function_call_output" and item.get("output") is None:
+                return False
     damaged = any(isinstance(p, Opaque) and p.kind in ("input_image", "input_file") for p in message.parts)
     return named == calls + results and all(named) and not damaged
 

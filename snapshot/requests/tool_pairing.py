@@ -233,6 +233,12 @@ def mended(message: Message, *, last: bool = False) -> tuple[Message, int]:
     if not any(isinstance(part, Opaque) for part in message.parts):
         return message, 0
     half = torn(message.parts, last=last)
+    if message.role != "assistant":  # where the provider's own tools have no place
+        half = frozenset(
+            number
+            for number, part in enumerate(message.parts)
+            if family_of(part) in ("provider-call", "provider-result")
+        )
     if not half:
         return message, 0
     parts = tuple(

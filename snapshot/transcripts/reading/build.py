@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -20,6 +19,8 @@ from snapshot.messages import (
     Transcript,
     Usage,
 )
+from snapshot.parts.characters import LONE_SURROGATE
+from snapshot.requests.tool_pairing import pair
 from snapshot.transcripts.io.json_values import (
     JsonObject,
     a_type,
@@ -41,7 +42,6 @@ _ROLES: dict[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _PLACES = 4  # places that a diagnostic names; the others are counted
 
 
@@ -229,38 +229,47 @@ class Builder:
         )
 
     def _check_pairs(self) -> None:
-        open_calls: dict[str, tuple[_Draft, str]] = {}
+        pairs = pair(draft.parts for draft in self._drafts)
+        orphans, unanswered = set(pairs.orphans), set(pairs.unanswered)
+        talk = (
+            n for n, draft in reversed(list(enumerate(self._drafts))) if draft.role in ("user", "assistant")
+        )
+        last = next(talk, -1)  # the last batch may still be running
         seen: set[str] = set()
-        for draft in self._drafts:
-            for number, part in enumerate(draft.parts):
+        for number, draft in enumerate(self._drafts):
+            for place, part in enumerate(draft.parts):
                 if isinstance(part, ToolCall):
-                    where = draft.place(number)
-                    if not part.id:
-                        self.odd("no-id", where, "a call without an id; it is paired with nothing")
-                        continue
-                    if part.id in seen:
-                        self.odd("repeated-id", where, "a call has the id of an earlier one")
-                    seen.add(part.id)
-                    open_calls[part.id] = draft, where
-                elif isinstance(part, ToolResult) and open_calls.pop(part.call_id, None) is None:
-                    where = draft.place(number)
+                    self._check_call(part, draft.place(place), seen)
+                    if number != last and (number, place) in unanswered:
+                        self.odd("open-call", draft.place(place), "a call that was never answered")
+                elif isinstance(part, ToolResult):
                     if not part.call_id:
-                        self.odd("no-id", where, "a result that names no call; it is paired with nothing")
-                    elif part.call_id not in seen:
-                        self.odd("orphan-result", where, "a result whose call is not in the transcript")
-                    else:
-                        self.odd("orphan-result", where, "a second result of a call that was answered before")
-        talk = (draft for draft in reversed(self._drafts) if draft.role in ("user", "assistant"))
-        last = next(talk, None)
-        for draft, where in open_calls.values():
-            if draft is not last:  # the last batch may still be running
-                self.odd("open-call", where, "a call that was never answered")
+                        self.odd(
+                            "no-id",
+                            draft.place(place),
+                            "a result that names no call; read as one of a call without an id",
+                        )
+                    if (number, place) in orphans:
+                        self._orphan(part, draft.place(place), seen)
+
+    def _check_call(self, call: ToolCall, where: str, seen: set[str]) -> None:
+        if not call.id:
+            self.odd("no-id", where, "a call without an id; the next result without one is read as its own")
+        elif call.id in seen:
+            self.odd("repeated-id", where, "a call has the id of an earlier one")
+        seen.add(call.id)
+
+    def _orphan(self, result: ToolResult, where: str, seen: set[str]) -> None:
+        if result.call_id in seen:
+            self.odd("orphan-result", where, "a second result of a call that was answered before")
+        else:
+            self.odd("orphan-result", where, "a result whose call is not in the transcript")
 
     def _check_surrogates(self) -> None:
         for draft in self._drafts:
             for text in _strings(draft.parts):
                 if not text.isascii():
-                    for _ in _LONE_SURROGATE.finditer(text):
+                    for _ in LONE_SURROGATE.finditer(text):
                         note = "half of a surrogate pair, which is no character; kept as it is"
                         self.odd("lone-surrogate", draft.where, note)
 

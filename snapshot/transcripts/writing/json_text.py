@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from typing import Any, NoReturn
+
+from snapshot.parts.characters import LONE_SURROGATE, strict_text
 
 __all__ = ["encoded", "strict", "value_of"]
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _DEEPEST = 200  # levels; far below what Python's recursion allows, far above what a tool is given
 
 
@@ -62,7 +62,7 @@ def encoded(document: Any, *, lines: bool) -> bytes:
         text = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in document)
     else:
         text = _pretty(document) + "\n"
-    return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode("utf-8")
+    return LONE_SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode("utf-8")
 
 
 def _pretty(document: Any) -> str:
@@ -74,4 +74,4 @@ def _pretty(document: Any) -> str:
 
 def strict(text: str) -> str:
     """The text as UTF-8 can hold it: U+FFFD for each half of a surrogate pair."""
-    return _SURROGATE.sub("\ufffd", text)
+    return strict_text(text)[0]
