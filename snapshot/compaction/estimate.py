@@ -141,6 +141,7 @@ class _Report:
         input, output: its tokens.
         text: estimated tokens of the text before the message, at scale 1.
         shown: tokens of the images before it, which no scale touches.
+        documents: tokens of the documents, in `text`: a guess by the page, so nothing to doubt a report by.
     """
 
     at: int
@@ -148,6 +149,7 @@ class _Report:
     output: int
     text: int
     shown: int
+    documents: int
 
     @property
     def estimate(self) -> int:
@@ -177,9 +179,9 @@ def context_usage(
     it: what is underestimated is refused by the provider, the other way is safe.
     """
     plain = Estimator(reader, overhead=overhead or 0)
-    shown = [_shown(plain, message) for message in messages]
+    shown = [_priced(plain, message, Image) for message in messages]
     costs = [plain.message(message) for message in messages]
-    reports = _reports(messages, costs, shown)
+    reports = _reports(plain, messages, costs, shown)
     total = sum(costs)
     if not reports:
         return ContextUsage(plain.overhead + total, plain, "estimated: no usage was reported")
@@ -199,23 +201,26 @@ def context_usage(
     return ContextUsage(tokens, estimator, f"reported by the provider, and an estimate of {after:,} after it")
 
 
-def _shown(plain: Estimator, message: Message) -> int:
-    """Tokens of the images of a message."""
+def _priced(plain: Estimator, message: Message, kind: type[Image | File]) -> int:
+    """Tokens of the images, or of the documents, of a message."""
     found = 0
     for part in message.parts:
         inner = part.content if isinstance(part, ToolResult) else (part,)
-        found += sum(plain.image(item) for item in inner if isinstance(item, Image))
+        found += sum(plain.part(item) for item in inner if isinstance(item, kind))
     return found
 
 
-def _reports(messages: Sequence[Message], costs: Sequence[int], shown: Sequence[int]) -> list[_Report]:
+def _reports(
+    plain: Estimator, messages: Sequence[Message], costs: Sequence[int], shown: Sequence[int]
+) -> list[_Report]:
     found: list[_Report] = []
-    cost = images = 0
+    cost = images = documents = 0
     for at, message in enumerate(messages):
         usage = message.usage
         if usage is not None and usage.input > 0:
-            found.append(_Report(at, usage.input, usage.output, cost - images, images))
+            found.append(_Report(at, usage.input, usage.output, cost - images, images, documents))
         cost += costs[at]
+        documents += _priced(plain, message, File)
         images += shown[at]
     return found
 
@@ -227,7 +232,7 @@ def _is_of_this(reports: Sequence[_Report], overhead: int, reader: ModelProfile)
     if ratio >= 1:
         # Sums over a whole session are larger than any window.
         return ratio <= _LARGER or newest.input <= (reader.window or newest.input)
-    if ratio >= _SHORTER:
+    if newest.input >= _SHORTER * (overhead + newest.estimate - newest.documents):
         return True
     last = reports[-_AGREEING:]
     rising = all(one.input <= other.input for one, other in pairwise(last))

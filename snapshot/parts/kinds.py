@@ -69,6 +69,11 @@ class Kind:
     family: Family
     pair: str = ""
 
+    @property
+    def whole(self) -> bool:
+        """Whether it is an `Opaque` part of a transcript: kept whole, and known all the same."""
+        return self.family in ("provider-call", "provider-result", "sealed", "note")
+
 
 def _kinds(api: str, family: Family, *names: str, pair: str = "") -> list[Kind]:
     return [Kind(api, name, family, pair) for name in names]
@@ -124,12 +129,11 @@ KINDS: tuple[Kind, ...] = (
 
 _BY_NAME = {(kind.api, kind.name): kind for kind in KINDS}
 # An opaque part says its kind and not its API; no two APIs give one name to different things here.
-_OPAQUE = {kind.name: kind for kind in reversed(KINDS) if kind.family not in ("text", "call", "result")}
+_OPAQUE = {kind.name: kind for kind in KINDS if kind.whole}
 _PARTS: dict[type[Any], Family] = {
     Text: "text", Reasoning: "reasoning", ToolCall: "call", ToolResult: "result", Image: "image",
     File: "file",
 }  # fmt: skip
-_WHOLE: frozenset[Family] = frozenset({"provider-call", "provider-result", "sealed", "note"})
 
 
 def kind_of(api: str, name: str) -> Kind | None:
@@ -142,7 +146,7 @@ def family_of(part: Part) -> Family | None:
     if not isinstance(part, Opaque):
         return _PARTS[type(part)]
     kind = _OPAQUE.get(part.kind)
-    return kind.family if kind is not None and kind.family in _WHOLE else None
+    return kind.family if kind is not None and kind.whole else None
 
 
 def pair_id(part: Opaque) -> str:

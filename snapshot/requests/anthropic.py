@@ -21,7 +21,7 @@ from snapshot.messages import (
     ToolResult,
     Transcript,
 )
-from snapshot.parts.kinds import kind_of
+from snapshot.parts.kinds import KINDS, kind_of
 from snapshot.requests.fallback_text import (
     NO_OUTPUT,
     OPENER,
@@ -45,9 +45,9 @@ __all__ = ["FORMATS", "write"]
 FORMATS = frozenset({"anthropic", "claude-session", "claude-stream"})
 
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-_THOUGHTS = ("thinking", "redacted_thinking")
+_THOUGHTS = tuple(kind.name for kind in KINDS if kind.api == "anthropic" and "thinking" in kind.name)
 # Blocks that the reader knows: where one is opaque all the same, it is damaged, or in a wrong place.
-_READ = ("text", "image", "document", "thinking", "tool_use", "tool_result")
+_READ = tuple(kind.name for kind in KINDS if kind.api == "anthropic" and not kind.whole)
 Blocks = list[dict[str, Any]]
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from snapshot.messages import File, Image, Message, Opaque, Part, Text, ToolCall, ToolResult, Transcript
+from snapshot.parts.kinds import KINDS
 from snapshot.requests.fallback_text import (
     ATTACHED,
     NO_OUTPUT,
@@ -40,7 +41,7 @@ _IMAGES = ("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif")
 _FILES = ("application/pdf", "text/plain", "audio/", "video/")
 # Values that are the caller's own: keys in them are no keys of the API.
 _FOREIGN = ("args", "response", "partMetadata")
-_PARTS = ("executableCode", "codeExecutionResult", "toolCall", "toolResponse")
+_PARTS = frozenset(kind.name for kind in KINDS if kind.api == "gemini" and kind.family.startswith("provider"))
 
 
 def write(transcript: Transcript) -> dict[str, Any]:

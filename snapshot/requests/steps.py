@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from snapshot.messages import Message, Part, Text, ToolCall, ToolResult, Transcript
+from snapshot.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult, Transcript
 from snapshot.requests.fallback_text import blank, call_in_words
-from snapshot.requests.tool_pairing import Batch, arrange, mended, no_result
+from snapshot.requests.tool_pairing import Batch, arrange, mended, no_result, pair
 
 __all__ = ["Step", "plan"]
 
@@ -48,10 +48,10 @@ def plan(transcript: Transcript, formats: frozenset[str], sound: Callable[[Messa
     own = transcript.format in formats
     last = max((n for n, message in enumerate(transcript.messages) if _visible(message)), default=-1)
     prepared: list[Message] = []
-    for number, found in enumerate(transcript.messages):
+    for number, found in enumerate(_placed(transcript.messages)):
         message, _ = mended(found, last=number == last)
         sendable = own and message.raw and _sends(message, sound)
-        prepared.append(_in_place(message if sendable else replace(message, raw=())))
+        prepared.append(message if sendable else replace(message, raw=()))
     ids = _Ids()
     steps: list[Step] = []
     for batch in arrange(prepared)[0]:
@@ -72,14 +72,37 @@ def _sends(message: Message, sound: Callable[[Message], bool]) -> bool:
         return False
 
 
-def _in_place(message: Message) -> Message:
-    """The message with calls only where calls can stand: in what the assistant says."""
-    if message.role == "assistant" or not any(isinstance(part, ToolCall) for part in message.parts):
-        return message
-    parts: list[Part] = [
-        Text(call_in_words(part)) if isinstance(part, ToolCall) else part for part in message.parts
-    ]
-    return replace(message, parts=tuple(parts), raw=())
+def _placed(messages: Sequence[Message]) -> list[Message]:
+    """The messages with calls and thoughts only in what the assistant says; elsewhere they are words, and so
+    are the results of such calls."""
+    wrong = {
+        number
+        for number, message in enumerate(messages)
+        if message.role != "assistant"
+        and any(isinstance(part, ToolCall | Reasoning) for part in message.parts)
+    }
+    if not wrong:
+        return list(messages)
+    answers = pair(message.parts for message in messages).answers
+    called = {result: call for call, result in answers.items() if call[0] in wrong}
+    found: list[Message] = []
+    for number, message in enumerate(messages):
+        parts: list[Part] = []
+        for place, part in enumerate(message.parts):
+            call = called.get((number, place))
+            if number in wrong and isinstance(part, ToolCall):
+                parts.append(Text(call_in_words(part)))
+            elif number in wrong and isinstance(part, Reasoning):
+                parts += [Text(f"[thinking] {part.text}")] if part.text.strip() else []
+            elif call is not None and isinstance(part, ToolResult):
+                made = messages[call[0]].parts[call[1]]
+                name = made.name if isinstance(made, ToolCall) else ""
+                parts += [Text(f"[{'error' if part.is_error else 'result'} of {name}]"), *part.content]
+            else:
+                parts.append(part)
+        changed = tuple(parts) != message.parts
+        found.append(replace(message, parts=tuple(parts), raw=()) if changed else message)
+    return found
 
 
 def _visible(message: Message) -> bool:
