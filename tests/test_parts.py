@@ -40,7 +40,7 @@ from snapshot.transcripts import from_messages
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 PDF = "JVBERi0xLjQKMSAwIG9iajw8L1R5cGUvUGFnZT4+ZW5kb2JqCg=="
 WORDS = "the-matter-itself"
-SECRET = "c2VhbGVkLWJ5dGVz" * 4
+SEALED = "c2VhbGVkLWJ5dGVz" * 4
 
 Json = dict[str, Any]
 
@@ -50,9 +50,9 @@ def _anthropic(kind: Kind) -> Json:
     pdf = {"type": "base64", "media_type": "application/pdf", "data": PDF}
     return {
         "text": {"text": WORDS},
-        "thinking": {"thinking": WORDS, "signature": SECRET},
-        "redacted_thinking": {"data": SECRET},
-        "compaction": {"encrypted_content": SECRET},
+        "thinking": {"thinking": WORDS, "signature": SEALED},
+        "redacted_thinking": {"data": SEALED},
+        "compaction": {"encrypted_content": SEALED},
         "tool_use": {"id": "t", "name": "f", "input": {"q": WORDS}},
         "tool_result": {"tool_use_id": "t", "content": WORDS},
         "image": {"source": base64},
@@ -67,7 +67,7 @@ def _anthropic(kind: Kind) -> Json:
     }.get(name, {}) | (
         {"id": "s", "name": "web_search", "input": {"query": WORDS}}
         if kind.family == "provider-call"
-        else {"tool_use_id": "s", "content": [{"type": "x", "title": WORDS, "encrypted_content": SECRET}]}
+        else {"tool_use_id": "s", "content": [{"type": "x", "title": WORDS, "encrypted_content": SEALED}]}
         if kind.family == "provider-result"
         else {}
     )
@@ -96,7 +96,7 @@ def _responses(kind: Kind) -> Json:
         "reasoning": {
             "id": "rs_1",
             "summary": [{"type": "summary_text", "text": WORDS}],
-            "encrypted_content": SECRET,
+            "encrypted_content": SEALED,
         },
         "mcp_approval_response": {"approval_request_id": WORDS, "approve": True},
     }
@@ -112,7 +112,7 @@ def _responses(kind: Kind) -> Json:
 def _gemini(kind: Kind) -> Json:
     return {
         "text": {"text": WORDS},
-        "thought": {"text": WORDS, "thought": True, "thoughtSignature": SECRET},
+        "thought": {"text": WORDS, "thought": True, "thoughtSignature": SEALED},
         "functionCall": {"functionCall": {"id": "t", "name": "f", "args": {"q": WORDS}}},
         "functionResponse": {"functionResponse": {"id": "t", "name": "f", "response": {"output": WORDS}}},
         "inlineData": {"inlineData": {"mimeType": "image/png", "data": PNG}},
@@ -221,7 +221,7 @@ def test_the_writers_know_it(kind):
         assert check(body, api) == []
         text = json.dumps(body, ensure_ascii=False)
         if api != kind.api:
-            assert SECRET not in text
+            assert SEALED not in text
             if isinstance(part, Opaque) and kind.family != "sealed" and WORDS in part.json:
                 assert WORDS in text
                 assert '{\\"' not in text, "words and no JSON"
@@ -232,7 +232,7 @@ def test_source_text_and_estimate_know_it(kind):
     transcript, part = read(kind)
     text = source_of(transcript).text
     estimator = Estimator(profile_for("claude-opus-4-8"))
-    assert SECRET not in text
+    assert SEALED not in text
     assert PNG not in text
     if kind.family == "sealed":
         assert estimator.part(part) == 0

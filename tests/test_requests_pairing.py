@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -250,6 +251,19 @@ def test_open_calls_along_a_path():
     assert dict(state.open) == {"b": 1}
     assert [p.call_id for p in state.closing().parts if isinstance(p, ToolResult)] == ["b"]
     assert [kind for kind, _ in state.take(user("x"))] == ["open-call"]
+
+
+def test_growth_is_linear():
+    """One id over and over, most of it without a result: a few times as long for four times as much."""
+
+    def seconds(count: int) -> float:
+        parts = [(ToolCall("x", "f", ""),) * 2 if n % 3 else (ToolResult("x", ()),) for n in range(count)]
+        parts[:0] = [(ToolCall("x", "f", ""),) * count, (ToolResult("x", ()),) * 2]
+        start = time.process_time()
+        pair(parts)
+        return time.process_time() - start
+
+    assert min(seconds(20_000) for _ in range(3)) < 12 * min(seconds(5_000) for _ in range(3)) + 0.05
 
 
 # --- tools that the provider runs

@@ -10,9 +10,9 @@ What a provider runs itself (`snapshot.parts.kinds`) is paired within one messag
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TypeAlias
 
 from snapshot.messages import Message, Opaque, Part, Text, ToolCall, ToolResult
@@ -94,32 +94,37 @@ class _Id:
     them: an older call with this id was left without one.
     """
 
-    __slots__ = ("answers", "open", "orphans", "results")
+    __slots__ = ("answers", "orphans", "results", "waiting")
 
     def __init__(self) -> None:
         self.answers: list[tuple[Place, Place]] = []
-        self.open: list[Place] = []
         self.orphans: list[Place] = []
         self.results: list[Place] = []
+        self.waiting: list[deque[Place]] = []  # the calls of a message each
+
+    @property
+    def open(self) -> Iterator[Place]:
+        return chain.from_iterable(self.waiting)
 
     def call(self, place: Place) -> None:
         if self.results:
             self.settle()
-        self.open.append(place)
+        if not self.waiting or self.waiting[-1][0][0] != place[0]:
+            self.waiting.append(deque())
+        self.waiting[-1].append(place)
 
     def settle(self) -> None:
-        wanted = len(self.results)
-        taken: list[Place] = []
-        for _, group in groupby(reversed(self.open), lambda place: place[0]):
-            if len(taken) >= wanted:
-                break
-            same_message = list(group)[::-1]
-            taken = same_message[: wanted - len(taken)] + taken
-        self.answers += zip(taken, self.results, strict=False)
-        self.orphans += self.results[len(taken) :]
-        if taken:
-            gone = set(taken)
-            self.open = [place for place in self.open if place not in gone]
+        taken: list[list[Place]] = []
+        left = len(self.results)
+        while left and self.waiting:
+            calls = self.waiting[-1]
+            taken.append([calls.popleft() for _ in range(min(left, len(calls)))])
+            left -= len(taken[-1])
+            if not calls:
+                self.waiting.pop()
+        found = [place for calls in reversed(taken) for place in calls]
+        self.answers += zip(found, self.results, strict=False)
+        self.orphans += self.results[len(found) :]
         self.results = []
 
 

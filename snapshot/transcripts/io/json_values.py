@@ -31,9 +31,9 @@ JsonObject: TypeAlias = dict[str, object]
 _INT_DIGITS = 4000  # Python refuses to convert more than 4300 digits
 
 
-def _parse_int(digits: str) -> int | str:
-    """An integer, or its digits where Python would refuse to print it again."""
-    return int(digits) if len(digits) <= _INT_DIGITS else digits
+def _parse_int(digits: str) -> int | float:
+    """An integer; a number that knows its digits where Python would refuse to print it again."""
+    return int(digits) if len(digits) <= _INT_DIGITS else number(digits)
 
 
 # Not strict: a raw tab or newline inside a string is a writer's slip, not a reason to lose the text.
