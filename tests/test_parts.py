@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import snapshot
+from snapshot.__main__ import main
 from snapshot.compaction.estimate import Estimator
 from snapshot.messages import (
     File,
@@ -314,6 +316,16 @@ def test_numbers_stay_as_they_were_written(digits):
     assert json.loads(json.dumps(value["a"][1:])) == [1, 2.5]
 
 
+def test_digits_come_back_in_any_style():
+    value = decode('{"@0": ["@@1", 1e400, {"x": 2.50, "@": "@0"}], "n": 1}')
+    for style in ({"indent": 1}, {"separators": (",", ":")}, {}):
+        text = encode(value, partial(json.dumps, **style))
+        assert "1e400" in text
+        assert "2.50" in text
+        assert decode(text) == value
+        assert json.loads(text)["@0"][0] == "@@1"
+
+
 def test_what_is_no_json():
     for text in ("NaN", '{"a":Infinity}', "[-Infinity]", '{"a":1,"a":2}', "{x", ""):
         with pytest.raises(ValueError, match=r"."):
@@ -378,6 +390,23 @@ def test_numbers_in_arguments():
     assert '"1e400"' in json.dumps(request(read_back, "anthropic"), allow_nan=False)
     assert isinstance(decode("1e400"), Number)
     assert math.isinf(decode("1e400"))
+
+
+def test_the_command_line_writes_numbers_as_they_were(tmp_path, monkeypatch):
+    """An API whose arguments are objects: in a request on disk every digit is there."""
+    block = '{"type": "tool_use", "id": "t", "name": "f", "input": {"b": 0.1000000000000000055, "c": 1.50}}'
+    result = '{"type": "tool_result", "tool_use_id": "t", "content": "ok"}'
+    path = tmp_path / "in.json"
+    path.write_text(
+        f'[{{"role":"user","content":"go"}},{{"role":"assistant","content":[{block}]}},'
+        f'{{"role":"user","content":[{result}]}}]'
+    )
+    out = tmp_path / "out.json"
+    asked = ["compact", str(path), "-m", "claude-opus-4-8", "--api", "anthropic", "-o", str(out)]
+    monkeypatch.setattr("sys.argv", ["snapshot", *asked])
+    assert main() == 0
+    assert '"b": 0.1000000000000000055' in out.read_text()
+    assert '"c": 1.50' in out.read_text()
 
 
 def test_messages_of_every_kind_are_opaque_to_nobody():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from snapshot.commands._console import (
     say,
 )
 from snapshot.errors import CannotFit, SnapshotError, SummarizerRequired
+from snapshot.parts.exact_json import encode
 
 if TYPE_CHECKING:
     from snapshot.compaction import Archive, Compaction
@@ -196,7 +198,7 @@ def _write(arguments: argparse.Namespace, compaction: Compaction, api: str) -> s
     """Write the request, and the archive beside it; the request's path."""
     output: Path = arguments.output or Path(f"{_stem(arguments.session)}.request.json")
     archive_path = arguments.archive or output.with_suffix(".archive.json")
-    body = json.dumps(compaction.request(api), indent=1) + "\n"
+    body = encode(compaction.request(api), partial(json.dumps, indent=1)) + "\n"
     # The archive first: a request without it could not be undone.
     if compaction.archive is not None:
         save(archive_path, (compaction.archive.to_json() + "\n").encode("utf-8"))

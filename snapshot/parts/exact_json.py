@@ -8,7 +8,9 @@ Python reads `1e400` as infinity, which is no JSON when it is written, drops dig
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any, NoReturn, cast
 
 __all__ = ["Number", "decode", "encode", "is_exact", "members", "number"]
@@ -138,14 +140,36 @@ def _skip(text: str, at: int) -> int:
 def encode(value: Any, dumps: Callable[[Any], str]) -> str:
     """`dumps(value)`, with the digits of every `Number` in it as they were written.
 
-    Without such numbers it is that and nothing else; with some, the text is compact, and `dumps` writes what
-    is neither object nor list.
+    `dumps` writes JSON in whatever style. It sees a text in place of each such number, which begins with more
+    signs `@` than any other text in the value.
     """
-    if not any(isinstance(item, Number) for item in _scalars(value)):
+    scalars = list(_scalars(value))
+    if not any(isinstance(item, Number) for item in scalars):
         return dumps(value)
-    if isinstance(value, Number):
-        return value.digits
-    if isinstance(value, dict):
-        pairs = cast("dict[str, Any]", value).items()
-        return f"{{{','.join(f'{dumps(str(key))}:{encode(item, dumps)}' for key, item in pairs)}}}"
-    return f"[{','.join(encode(item, dumps) for item in cast('list[Any]', value))}]"
+    texts = [item for item in chain(scalars, _keys(value)) if isinstance(item, str)]
+    mark = "@" * (1 + max((len(text) - len(text.lstrip("@")) for text in texts), default=0))
+    digits: list[str] = []
+
+    def marked(item: Any) -> Any:
+        if isinstance(item, Number):
+            digits.append(item.digits)
+            return f"{mark}{len(digits) - 1}"
+        if isinstance(item, dict):
+            return {key: marked(inner) for key, inner in cast("dict[str, Any]", item).items()}
+        if isinstance(item, list):
+            return [marked(inner) for inner in cast("list[Any]", item)]
+        return item
+
+    return re.sub(f'"{mark}(\\d+)"', lambda found: digits[int(found[1])], dumps(marked(value)))
+
+
+def _keys(value: Any) -> Iterator[Any]:
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, dict):
+            pairs = cast("dict[str, Any]", item)
+            yield from pairs
+            todo += pairs.values()
+        elif isinstance(item, list):
+            todo += cast("list[Any]", item)
