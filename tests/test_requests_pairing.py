@@ -154,6 +154,16 @@ def test_pairs_are_the_same_for_all(messages):
     assert not {d.kind for d in read.diagnostics} & {"orphan-result", "repeated-id"}
 
 
+@given(messages=conversations())
+def test_the_quick_look_agrees_with_the_careful_one(messages):
+    from unittest.mock import patch
+
+    for conversation in (messages, repair(messages)[0]):
+        quick = repair(conversation)
+        with patch("snapshot.compaction.boundaries._is_sound", return_value=False):
+            assert repair(conversation) == quick
+
+
 # --- the public faults, as their classes
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from snapshot.messages import Message, Part, Text, ToolCall, ToolResult
+from snapshot.messages import Message, Opaque, Part, Text, ToolCall, ToolResult
 from snapshot.requests.tool_pairing import arrange, mended, no_result
 
 __all__ = ["Group", "Repairs", "groups", "repair"]
@@ -54,6 +54,8 @@ def repair(messages: Sequence[Message]) -> tuple[tuple[Message, ...], Repairs]:
     elsewhere come to their call, and what stood between follows behind them. A conversation that grows is
     repaired alike, but where a late result arrives. Messages that need nothing are the same objects.
     """
+    if _is_sound(messages):
+        return tuple(messages), Repairs()
     batches, orphans = arrange(messages)
     kept: list[Message] = []
     unanswered = empty = halves = 0
@@ -83,6 +85,35 @@ def repair(messages: Sequence[Message]) -> tuple[tuple[Message, ...], Repairs]:
             else:
                 kept.append(Message("tool", made))
     return tuple(kept), Repairs(tuple(orphans), unanswered, empty, halves)
+
+
+def _is_sound(messages: Sequence[Message]) -> bool:
+    """Whether nothing is to be repaired, as far as one quick look tells: most conversations are so."""
+    waiting: set[str] = set()
+    used: set[str] = set()
+    for message in messages:
+        if message.role == "tool":
+            answers = [part.call_id for part in message.parts if isinstance(part, ToolResult)]
+            whole = len(answers) == len(message.parts) == len(set(answers)) > 0
+            if not (whole and waiting.issuperset(answers)):
+                return False
+            waiting.difference_update(answers)
+            continue
+        if waiting:
+            return False
+        says = False
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                if not part.id or part.id in used:
+                    return False
+                used.add(part.id)
+                waiting.add(part.id)
+            elif isinstance(part, ToolResult | Opaque):
+                return False
+            says = says or not isinstance(part, Text) or bool(part.text.strip())
+        if not says:
+            return False
+    return True
 
 
 def _named(parts: Sequence[Part], used: set[str]) -> tuple[list[Part], dict[int, str]]:
