@@ -340,3 +340,59 @@ def test_thoughts_and_calls_of_others_stay_words_or_go(api):
     body = request(Transcript(messages, "text"), api)
     assert check(body, api) == []
     assert "whose?" in json.dumps(body)
+
+
+# --- blank words, images under a wrong type
+
+
+JPEG = "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAgGBgcGBQgHBwcJCQgKDBQNDAsLDBkSEw8U"
+
+
+def image_of(api: str) -> Json:
+    """A JPEG that is said to be a PNG."""
+    url = f"data:image/png;base64,{JPEG}"
+    return {
+        "anthropic": {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": JPEG}},
+        "openai": {"type": "image_url", "image_url": {"url": url}},
+        "openai-responses": {"type": "input_image", "image_url": url},
+        "gemini": {"inlineData": {"mimeType": "image/png", "data": JPEG}},
+    }[api]
+
+
+def message_of(api: str, *parts: Json) -> Json:
+    return {"role": "user", ("parts" if api == "gemini" else "content"): list(parts)}
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_images_are_sent_as_what_they_are(api):
+    body = {LISTS[api]: [message_of(api, image_of(api))]}
+    assert check(body, api) == [
+        f"{NOUN.get(api, 'message')} 1 has an image that is no image/png, as it is said to be"
+    ]
+    text = json.dumps(sent(body, api))
+    assert "image/jpeg" in text
+    assert JPEG in text
+
+
+NOUN = {"openai-responses": "item", "gemini": "content"}
+INVISIBLE = ["", " \n\t", "\u200b\u2060", "\ufeff", "\u3164 \u2800", "\u202e\u202c"]
+
+
+@pytest.mark.parametrize("text", INVISIBLE)
+@pytest.mark.parametrize("api", APIS)
+def test_words_that_nobody_sees(text, api):
+    """They are no message, and a result of them has no output."""
+    words = (
+        {"text": text}
+        if api == "gemini"
+        else {"type": "input_text" if "resp" in api else "text", "text": text}
+    )
+    whole = {"text": "go"} if api == "gemini" else {**words, "text": "go"}
+    body = {LISTS[api]: [message_of(api, whole), message_of(api, words), message_of(api, whole, words)]}
+    messages = sent(body, api)
+    assert len(json.dumps(messages).split('"go"')) == 3
+    assert not text or json.dumps(text)[1:-1] not in json.dumps(messages) or api.startswith("openai")
+    call = Message("assistant", (ToolCall("a", "f", "{}"),))
+    result = Message("tool", (ToolResult("a", (Text(text),)),))
+    transcript = Transcript((Message("user", (Text("go"),)), call, result), "text")
+    assert "(no output)" in json.dumps(request(transcript, api))

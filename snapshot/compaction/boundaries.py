@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from snapshot.messages import Message, Opaque, Part, Text, ToolCall, ToolResult
+from snapshot.parts.characters import is_blank
 from snapshot.requests.tool_pairing import arrange, mended, no_result
 
 __all__ = ["Group", "Repairs", "groups", "repair"]
@@ -61,7 +62,7 @@ def repair(messages: Sequence[Message]) -> tuple[tuple[Message, ...], Repairs]:
     unanswered = empty = halves = 0
     used: set[str] = set()
     for number, batch in enumerate(batches):
-        if not any(not isinstance(part, Text) or part.text.strip() for part in batch.message.parts):
+        if all(isinstance(part, Text) and is_blank(part.text) for part in batch.message.parts):
             empty += 1
             continue
         last = number == len(batches) - 1
@@ -110,7 +111,7 @@ def _is_sound(messages: Sequence[Message]) -> bool:
                 waiting.add(part.id)
             elif isinstance(part, ToolResult | Opaque):
                 return False
-            says = says or not isinstance(part, Text) or bool(part.text.strip())
+            says = says or not isinstance(part, Text) or not is_blank(part.text)
         if not says:
             return False
     return True

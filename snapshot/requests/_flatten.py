@@ -38,6 +38,7 @@ class Piece:
         within: it stands in a result.
         item: id that the service gave to the piece itself.
         detail: the image detail that is asked for.
+        media_type: what an image is said to be; "" where nothing is.
         pair: of a tool that the provider runs itself: the id that call and result share; "" where they are
             told by their order.
     """
@@ -51,6 +52,7 @@ class Piece:
     within: bool = False
     item: str = ""
     detail: str = ""
+    media_type: str = ""
     pair: str = ""
 
 
@@ -115,7 +117,7 @@ def _anthropic_block(at: int, role: str, block: dict[str, Any]) -> Iterator[Piec
             source = block.get("source")
             place = source if isinstance(source, dict) else {}
             value = _text_of(place, "data") if place.get("type") == "base64" else _text_of(place, "url")
-            yield Piece(at, role, family, value=value)
+            yield Piece(at, role, family, value=value, media_type=_text_of(place, "media_type"))
         case "call":
             yield Piece(at, role, "call", _text_of(block, "id"), _text_of(block, "name"))
             if not isinstance(block.get("input"), dict):
@@ -169,7 +171,9 @@ def _openai_block(at: int, role: str, block: dict[str, Any]) -> Iterator[Piece]:
             place = block.get("image_url")
             holder = place if isinstance(place, dict) else block
             url = _text_of(place, "url") if isinstance(place, dict) else _text_of(block, "image_url")
-            yield Piece(at, role, "image", value=_payload(url), detail=_text_of(holder, "detail"))
+            said = url.partition(";base64,")[0].removeprefix("data:") if url.startswith("data:") else ""
+            detail = _text_of(holder, "detail")
+            yield Piece(at, role, "image", value=_payload(url), detail=detail, media_type=said)
         case "file":
             inner = block.get("file")
             holder = inner if isinstance(inner, dict) else block
@@ -239,7 +243,8 @@ def _gemini_part(at: int, role: str, part: Any) -> Iterator[Piece]:
         yield from (replace(bit, within=True) for bit in _gemini(at, role, response))
     elif isinstance(blob, dict):
         kind = "image" if _text_of(blob, "mimeType").startswith("image/") else "file"
-        yield Piece(at, role, kind, value=_text_of(blob, "data") or _text_of(blob, "fileUri"))
+        value = _text_of(blob, "data") or _text_of(blob, "fileUri")
+        yield Piece(at, role, kind, value=value, media_type=_text_of(blob, "mimeType"))
     elif "text" in part:
         thought = part.get("thought") is True
         signed = bool(part.get("thoughtSignature"))

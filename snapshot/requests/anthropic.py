@@ -21,6 +21,7 @@ from snapshot.messages import (
     ToolResult,
     Transcript,
 )
+from snapshot.parts.characters import is_blank
 from snapshot.parts.kinds import KINDS, kind_of
 from snapshot.requests.fallback_text import (
     NO_OUTPUT,
@@ -31,6 +32,7 @@ from snapshot.requests.fallback_text import (
     clean,
     from_system,
     in_words,
+    is_mistyped,
     is_sealed,
     is_url,
     media_type_of,
@@ -239,7 +241,7 @@ def _is_sound(message: Message) -> bool:
         if role not in ("user", "assistant", "system") or not speaks or not content:
             return False
         if isinstance(content, str):
-            if not content.strip():
+            if is_blank(content):
                 return False
             continue
         if not isinstance(content, list) or not all(_is_sound_block(block, role) for block in content):
@@ -256,9 +258,9 @@ def _is_sound_block(block: Any, role: str) -> bool:
     user, assistant = role == "user", role == "assistant"
     match block.get("type"):
         case "text":
-            sound = isinstance(block.get("text"), str) and bool(block["text"].strip())
+            sound = isinstance(block.get("text"), str) and not is_blank(block["text"])
         case "image" | "document":
-            sound = user and isinstance(block.get("source"), dict)
+            sound = user and _is_sound_source(block["type"], block.get("source"))
         case "thinking":
             sound = assistant and all(isinstance(block.get(key), str) for key in ("thinking", "signature"))
         case "tool_use":
@@ -268,6 +270,16 @@ def _is_sound_block(block: Any, role: str) -> bool:
         case kind:
             sound = isinstance(kind, str) and _has_place(kind, role)
     return sound
+
+
+def _is_sound_source(kind: str, source: Any) -> bool:
+    """Whether an image has a type that the service takes, and is what it is said to be."""
+    if not isinstance(source, dict):
+        return False
+    if kind != "image" or source.get("type") != "base64":
+        return True
+    said = source.get("media_type")
+    return said in _IMAGES and not is_mistyped(said, source.get("data"))
 
 
 def _is_sound_result(block: dict[str, Any]) -> bool:

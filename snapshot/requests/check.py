@@ -13,8 +13,9 @@ from typing import Any
 
 from snapshot.errors import SnapshotError
 from snapshot.models.profile import ModelProfile
-from snapshot.parts.characters import UNSENDABLE
+from snapshot.parts.characters import UNSENDABLE, is_blank
 from snapshot.requests._flatten import LISTS, NOUNS, Piece, pieces_of
+from snapshot.requests.fallback_text import is_mistyped
 from snapshot.requests.limits import exceeded, load_of_pieces
 
 __all__ = ["check"]
@@ -91,7 +92,13 @@ def _misplaced_calls(bits: list[Piece], noun: str) -> Iterator[str]:
             yield f"{_place(bit, noun)} has a result of role {bit.role}"
 
 
-_COMMON: tuple[Rule, ...] = (_malformed, _nameless, _misplaced_images, _misplaced_calls)
+def _mistyped_images(bits: list[Piece], noun: str) -> Iterator[str]:
+    for bit in bits:
+        if bit.kind == "image" and is_mistyped(bit.media_type, bit.value):
+            yield f"{_place(bit, noun)} has an image that is no {bit.media_type}, as it is said to be"
+
+
+_COMMON: tuple[Rule, ...] = (_malformed, _nameless, _misplaced_images, _misplaced_calls, _mistyped_images)
 
 
 # --- rules of some
@@ -105,7 +112,7 @@ def _starts_with_user(bits: list[Piece], noun: str) -> Iterator[str]:
 
 def _blank_text(bits: list[Piece], noun: str) -> Iterator[str]:
     for bit in bits:
-        if bit.kind == "text" and not bit.value.strip():
+        if bit.kind == "text" and is_blank(bit.value):
             yield f"{_place(bit, noun)} has a text without words"
 
 

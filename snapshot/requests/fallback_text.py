@@ -12,7 +12,7 @@ from typing import Any
 
 from snapshot.messages import File, Image, Message, Opaque, Part, Text, ToolCall, ToolResult
 from snapshot.parts import media
-from snapshot.parts.characters import sendable
+from snapshot.parts.characters import is_blank, sendable
 from snapshot.parts.exact_json import Number, decode, encode, members
 from snapshot.parts.kinds import family_of, words_of_opaque
 from snapshot.requests.tool_pairing import NO_OUTPUT
@@ -32,6 +32,8 @@ __all__ = [
     "from_call",
     "from_system",
     "in_words",
+    "is_mistyped",
+    "is_mistyped_url",
     "is_sealed",
     "is_url",
     "media_type_of",
@@ -50,7 +52,7 @@ _DEEPEST = 200  # levels; far below what Python's recursion allows, far above wh
 
 def blank(part: Part) -> bool:
     """Whether a part is text without words."""
-    return isinstance(part, Text) and not part.text.strip()
+    return isinstance(part, Text) and is_blank(part.text)
 
 
 def is_sealed(part: Opaque) -> bool:
@@ -157,6 +159,23 @@ def media_type_of(image: Image) -> str:
     """What an image's bytes are; providers refuse those that are not what they are said to be."""
     found = media.media_type_of(image.data)
     return found if media.is_image(found) else image.media_type
+
+
+def is_mistyped(media_type: str, data: object) -> bool:
+    """Whether the base64 of an image begins as another type does than it is said to be: that is refused."""
+    if not isinstance(data, str) or not media.is_image(media_type):
+        return False
+    try:
+        found = media.media_type_of(base64.b64decode(data[:32]))
+    except ValueError:
+        return False
+    return media.is_image(found) and found != media_type.lower().replace("/jpg", "/jpeg")
+
+
+def is_mistyped_url(url: object) -> bool:
+    """The same of a data URL."""
+    head, comma, data = url.partition(";base64,") if isinstance(url, str) else ("", "", "")
+    return bool(comma) and is_mistyped(head.removeprefix("data:"), data)
 
 
 def is_url(source: str) -> bool:

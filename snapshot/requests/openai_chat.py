@@ -22,6 +22,7 @@ from snapshot.requests.fallback_text import (
     data_url,
     from_call,
     in_words,
+    is_mistyped_url,
     is_sealed,
     is_url,
     media_type_of,
@@ -171,6 +172,9 @@ def _is_sound_content(content: Any, role: str) -> bool:
     if content is None or isinstance(content, str):
         return bool(content) or role == "assistant" or (role == "tool" and content is not None)
     if not isinstance(content, list):
+        return False
+    places = [block.get("image_url") if isinstance(block, dict) else None for block in content]
+    if any(is_mistyped_url(place.get("url") if isinstance(place, dict) else place) for place in places):
         return False
     kinds = [block.get("type") if isinstance(block, dict) else None for block in content]
     texts = ("text", "refusal") if role == "assistant" else ("text",)

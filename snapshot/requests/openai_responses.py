@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from snapshot.messages import File, Image, Message, Opaque, Part, Text, ToolCall, ToolResult, Transcript
+from snapshot.parts.characters import is_blank
 from snapshot.requests.fallback_text import (
     NO_OUTPUT,
     OPENER,
@@ -19,6 +20,7 @@ from snapshot.requests.fallback_text import (
     clean,
     data_url,
     in_words,
+    is_mistyped_url,
     is_sealed,
     is_url,
     media_type_of,
@@ -169,7 +171,7 @@ def _is_sound(message: Message) -> bool:
 
 def _is_sound_content(content: Any, role: str) -> bool:
     if isinstance(content, str):
-        return bool(content.strip())
+        return not is_blank(content)
     if not isinstance(content, list) or not content:
         return False
     kinds = ("output_text", "refusal", "input_text", "text") if role != "user" else None
@@ -177,5 +179,6 @@ def _is_sound_content(content: Any, role: str) -> bool:
         isinstance(block, dict)
         and isinstance(block.get("type"), str)
         and (not kinds or block["type"] in kinds)
+        and not is_mistyped_url(block.get("image_url"))
         for block in content
     )
