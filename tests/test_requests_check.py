@@ -208,7 +208,8 @@ def test_sizes_of_all_image_types(kind):
         picture.save(data, "WEBP", lossless=True)
     else:
         picture.save(data, kind)
-    source = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(data.getvalue()).decode()}
+    media_type = {"lossless": "image/webp"}.get(kind, f"image/{kind.lower()}")
+    source = {"type": "base64", "media_type": media_type, "data": base64.b64encode(data.getvalue()).decode()}
     body = {"messages": [{"role": "user", "content": [{"type": "image", "source": source}]}]}
     assert "301x17" in check(body, "anthropic", limits={"max_side": 300})[0]
     assert check(body, "anthropic", limits={"max_side": 301}) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from snapshot.commands._console import (
     to_stdout,
 )
 from snapshot.errors import CannotFit, OutputError, SummarizerRequired
+from snapshot.parts.exact_json import encode
 
 if TYPE_CHECKING:
     from snapshot.compaction import Archive, Compaction
@@ -199,7 +201,7 @@ _API_OF = {"anthropic": "anthropic", "amazon": "anthropic", "google": "gemini"}
 def _write(arguments: argparse.Namespace, compaction: Compaction, api: str) -> str:
     """Write the request, and the archive beside it; the request's path."""
     output, archive_path = _paths(arguments)
-    body = json.dumps(compaction.request(api), indent=1) + "\n"
+    body = encode(compaction.request(api), partial(json.dumps, indent=1)) + "\n"
     # The archive first: a request without it could not be undone.
     if compaction.archive is not None:
         save(archive_path, (compaction.archive.to_json() + "\n").encode("utf-8"))

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from snapshot.messages import Message, Part, Text, ToolCall, ToolResult
+from snapshot.messages import Message, Opaque, Part, Text, ToolCall, ToolResult
+from snapshot.parts.characters import is_blank
+from snapshot.requests.tool_pairing import arrange, mended, no_result
 
 __all__ = ["Group", "Repairs", "groups", "repair"]
-
-_NO_RESULT = "(no result was recorded for this call)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,67 +39,100 @@ class Repairs:
         orphans: results dropped because no call before them waits for them.
         unanswered: calls in the middle that were given a result saying that there is none.
         empty: messages dropped because they say nothing.
+        halves: calls and results of a provider's own tools that became words, since the other half is gone.
     """
 
     orphans: tuple[ToolResult, ...] = ()
     unanswered: int = 0
     empty: int = 0
+    halves: int = 0
 
 
 def repair(messages: Sequence[Message]) -> tuple[tuple[Message, ...], Repairs]:
-    """The messages without orphan results, empty ones and, but for the last group, unanswered calls.
+    """The messages with each result behind its call, and without what has no place in a request.
 
-    What is repaired depends on what stands before and right behind, so a conversation that grows is
-    repaired alike. Messages that need nothing are the same objects.
+    Orphan results go, empty messages, and, but for the last group, unanswered calls; results that stand
+    elsewhere come to their call, and what stood between follows behind them. A conversation that grows is
+    repaired alike, but where a late result arrives. Messages that need nothing are the same objects.
     """
+    if _is_sound(messages):
+        return tuple(messages), Repairs()
+    batches, orphans = arrange(messages)
     kept: list[Message] = []
-    orphans: list[ToolResult] = []
-    unanswered = empty = 0
+    unanswered = empty = halves = 0
     used: set[str] = set()
-    waiting: dict[str, str] = {}  # ids of the last calls, as found and as sent, until they are answered
-
-    def close() -> int:
-        """Answer what still waits, once something other than results follows."""
-        if waiting:
-            missing = [ToolResult(sent, (Text(_NO_RESULT),), is_error=True) for sent in waiting.values()]
+    for number, batch in enumerate(batches):
+        if all(isinstance(part, Text) and is_blank(part.text) for part in batch.message.parts):
+            empty += 1
+            continue
+        last = number == len(batches) - 1
+        message, count = mended(batch.message, last=last)
+        halves += count
+        parts, names = _named(message.parts, used)
+        kept.append(_with_parts(message, parts))
+        for results, places in batch.results:
+            found = [
+                replace(part, call_id=names[place])
+                if isinstance(part, ToolResult) and part.call_id != names[place]
+                else part
+                for part, place in zip(results.parts, places, strict=True)
+            ]
+            kept.append(_with_parts(results, found))
+        if batch.missing and not last:
+            unanswered += len(batch.missing)
+            made = tuple(no_result(names[place]) for place in batch.missing)
             if kept[-1].role == "tool":
-                kept[-1] = replace(kept[-1], parts=(*kept[-1].parts, *missing), raw=())
+                kept[-1] = replace(kept[-1], parts=(*kept[-1].parts, *made), raw=())
             else:
-                kept.append(Message("tool", tuple(missing)))
-        count = len(waiting)
-        waiting.clear()
-        return count
+                kept.append(Message("tool", made))
+    return tuple(kept), Repairs(tuple(orphans), unanswered, empty, halves)
 
+
+def _is_sound(messages: Sequence[Message]) -> bool:
+    """Whether nothing is to be repaired, as far as one quick look tells: most conversations are so."""
+    waiting: set[str] = set()
+    used: set[str] = set()
     for message in messages:
         if message.role == "tool":
-            parts: list[Part] = []
-            for part in message.parts:
-                if not isinstance(part, ToolResult):
-                    parts.append(part)
-                elif (sent := waiting.pop(part.call_id, None)) is None:
-                    orphans.append(part)
-                else:
-                    parts.append(part if sent == part.call_id else replace(part, call_id=sent))
-            if parts:
-                kept.append(_with_parts(message, parts))
-        elif not any(not isinstance(part, Text) or part.text.strip() for part in message.parts):
-            empty += 1
+            answers = [part.call_id for part in message.parts if isinstance(part, ToolResult)]
+            whole = len(answers) == len(message.parts) == len(set(answers)) > 0
+            if not (whole and waiting.issuperset(answers)):
+                return False
+            waiting.difference_update(answers)
+            continue
+        if waiting:
+            return False
+        says = False
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                if not part.id or part.id in used:
+                    return False
+                used.add(part.id)
+                waiting.add(part.id)
+            elif isinstance(part, ToolResult | Opaque):
+                return False
+            says = says or not isinstance(part, Text) or not is_blank(part.text)
+        if not says:
+            return False
+    return True
+
+
+def _named(parts: Sequence[Part], used: set[str]) -> tuple[list[Part], dict[int, str]]:
+    """The parts with an id of its own for each call, and the ids by place; `used` takes them up."""
+    named: list[Part] = []
+    names: dict[int, str] = {}
+    for place, part in enumerate(parts):
+        if isinstance(part, ToolCall):
+            sent, again = part.id or "call", 1
+            while sent in used or not (part.id or again > 1):
+                again += 1
+                sent = f"{part.id or 'call'}_{again}"
+            used.add(sent)
+            names[place] = sent
+            named.append(part if sent == part.id else replace(part, id=sent))
         else:
-            unanswered += close()
-            parts = []
-            for part in message.parts:
-                if not isinstance(part, ToolCall):
-                    parts.append(part)
-                    continue
-                sent, again = part.id or "call", 1
-                while sent in used or not (part.id or again > 1):
-                    again += 1
-                    sent = f"{part.id or 'call'}_{again}"
-                used.add(sent)
-                waiting[part.id or sent] = sent
-                parts.append(part if sent == part.id else replace(part, id=sent))
-            kept.append(_with_parts(message, parts))
-    return tuple(kept), Repairs(tuple(orphans), unanswered, empty)
+            named.append(part)
+    return named, names
 
 
 def _with_parts(message: Message, parts: Sequence[Part]) -> Message:

@@ -7,11 +7,10 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
+from snapshot.parts.media import PNG_SIGNATURE
 from snapshot.raster.compress import Buffer, Compressor, compressor_for
 
 __all__ = ["encode_png"]
-
-_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def encode_png(
@@ -30,7 +29,9 @@ def encode_png(
     # Filter 0 wins at every depth below 8: packed glyphs repeat as they are.
     data = compressor.zlib_stream(scanlines.data, compressor.level)
     chunks = ((b"IHDR", header), (b"IDAT", data), (b"IEND", b""))
-    return b"".join((_SIGNATURE, *(part for kind, body in chunks for part in _chunk(kind, body, compressor))))
+    return b"".join(
+        (PNG_SIGNATURE, *(part for kind, body in chunks for part in _chunk(kind, body, compressor)))
+    )
 
 
 def _chunk(kind: bytes, body: Buffer, compressor: Compressor) -> tuple[Buffer, ...]:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from snapshot.parts.kinds import kind_of
+
 __all__ = ["LISTS", "NOUNS", "Piece", "pieces_of"]
 
 LISTS = {"anthropic": "messages", "openai": "messages", "openai-responses": "input", "gemini": "contents"}
@@ -28,12 +30,17 @@ class Piece:
     Attributes:
         at: number of its message, from 1; 0 for system text beside the list.
         role: who speaks.
-        kind: "text", "image", "file", "call", "result", "reasoning", "other", or "bad".
+        kind: "text", "image", "file", "call", "result", "reasoning", "provider-call", "provider-result",
+            "other", or "bad".
         id: of a call, or of the call that a result answers; "" where it has none.
         name: of a tool.
-        value: the text; base64 or URL of an image; what is bad.
+        value: the text; base64 or URL of an image or file; what is bad.
         within: it stands in a result.
         item: id that the service gave to the piece itself.
+        detail: the image detail that is asked for.
+        media_type: what an image is said to be; "" where nothing is.
+        pair: of a tool that the provider runs itself: the id that call and result share; "" where they are
+            told by their order.
     """
 
     at: int
@@ -44,6 +51,9 @@ class Piece:
     value: str = ""
     within: bool = False
     item: str = ""
+    detail: str = ""
+    media_type: str = ""
+    pair: str = ""
 
 
 def pieces_of(body: dict[str, Any], api: str) -> list[Piece]:
@@ -99,29 +109,35 @@ def _anthropic(at: int, role: str, message: dict[str, Any]) -> Iterator[Piece]:
 
 
 def _anthropic_block(at: int, role: str, block: dict[str, Any]) -> Iterator[Piece]:
-    kind = block["type"]
-    source = block.get("source")
-    if kind == "text":
-        yield Piece(at, role, "text", value=_text_of(block, "text"))
-    elif kind in ("image", "document"):
-        place = source if isinstance(source, dict) else {}
-        value = _text_of(place, "data") if place.get("type") == "base64" else _text_of(place, "url")
-        yield Piece(at, role, "image" if kind == "image" else "file", value=value)
-    elif kind == "tool_use":
-        yield Piece(at, role, "call", _text_of(block, "id"), _text_of(block, "name"))
-        if not isinstance(block.get("input"), dict):
-            yield Piece(at, role, "bad", value="has a call whose input is no object")
-    elif kind == "tool_result":
-        content = block.get("content")
-        yield Piece(at, role, "result", _text_of(block, "tool_use_id"))
-        if content:
-            yield from (replace(bit, within=True) for bit in _blocks(at, role, content))
-        elif block.get("is_error"):
-            yield Piece(at, role, "bad", value="has a failed result without words")
-    elif kind in ("thinking", "redacted_thinking"):
-        yield Piece(at, role, "reasoning", value=_text_of(block, "signature") or _text_of(block, "data"))
-    else:
-        yield Piece(at, role, "other")
+    kind = kind_of("anthropic", block["type"])
+    match kind.family if kind else None:
+        case "text":
+            yield Piece(at, role, "text", value=_text_of(block, "text"))
+        case "image" | "file" as family:
+            source = block.get("source")
+            place = source if isinstance(source, dict) else {}
+            value = _text_of(place, "data") if place.get("type") == "base64" else _text_of(place, "url")
+            yield Piece(at, role, family, value=value, media_type=_text_of(place, "media_type"))
+        case "call":
+            yield Piece(at, role, "call", _text_of(block, "id"), _text_of(block, "name"))
+            if not isinstance(block.get("input"), dict):
+                yield Piece(at, role, "bad", value="has a call whose input is no object")
+        case "result":
+            content = block.get("content")
+            yield Piece(at, role, "result", _text_of(block, "tool_use_id"))
+            if content:
+                yield from (replace(bit, within=True) for bit in _blocks(at, role, content))
+            elif block.get("is_error"):
+                yield Piece(at, role, "bad", value="has a failed result without words")
+        case "reasoning":
+            yield Piece(at, role, "reasoning", value=_text_of(block, "signature"))
+        case "sealed" if "thinking" in block["type"]:
+            yield Piece(at, role, "reasoning", value=_text_of(block, "data"))
+        case "provider-call" | "provider-result" as family:
+            assert kind is not None
+            yield Piece(at, role, family, name=kind.name, pair=_text_of(block, kind.pair))
+        case _:
+            yield Piece(at, role, "other")
 
 
 def _openai(at: int, role: str, message: dict[str, Any]) -> Iterator[Piece]:
@@ -146,36 +162,51 @@ def _openai(at: int, role: str, message: dict[str, Any]) -> Iterator[Piece]:
 
 
 def _openai_block(at: int, role: str, block: dict[str, Any]) -> Iterator[Piece]:
-    match block["type"]:
-        case "text" | "input_text" | "output_text" | "refusal" as kind:
-            yield Piece(at, role, "text", value=_text_of(block, "refusal" if kind == "refusal" else "text"))
-        case "image_url" | "input_image":
+    kind = kind_of("openai", block["type"]) or kind_of("openai-responses", block["type"])
+    match kind.family if kind else None:
+        case "text":
+            key = "refusal" if block["type"] == "refusal" else "text"
+            yield Piece(at, role, "text", value=_text_of(block, key))
+        case "image":
             place = block.get("image_url")
+            holder = place if isinstance(place, dict) else block
             url = _text_of(place, "url") if isinstance(place, dict) else _text_of(block, "image_url")
-            head, comma, data = url.partition(";base64,")
-            yield Piece(at, role, "image", value=data if comma and head.startswith("data:") else url)
-        case "file" | "input_file" | "input_audio":
-            yield Piece(at, role, "file")
+            said = url.partition(";base64,")[0].removeprefix("data:") if url.startswith("data:") else ""
+            detail = _text_of(holder, "detail")
+            yield Piece(at, role, "image", value=_payload(url), detail=detail, media_type=said)
+        case "file":
+            inner = block.get("file")
+            holder = inner if isinstance(inner, dict) else block
+            value = _payload(_text_of(holder, "file_data")) or _text_of(holder, "file_url")
+            yield Piece(at, role, "file", value=value)
         case _:
             yield Piece(at, role, "other")
 
 
+def _payload(url: str) -> str:
+    """The base64 of a data URL; any other text as it is."""
+    head, comma, data = url.partition(";base64,")
+    return data if comma and head.startswith("data:") else url
+
+
 def _item(at: int, item: dict[str, Any]) -> Iterator[Piece]:
-    kind, item_id = _text_of(item, "type"), _text_of(item, "id")
-    call_id = _text_of(item, "call_id") or (item_id if kind.startswith("local_shell") else "")
-    if kind.endswith("_output"):
+    name, item_id = _text_of(item, "type"), _text_of(item, "id")
+    kind = kind_of("openai-responses", name)
+    family = kind.family if kind else "result" if name.endswith("_output") else None
+    call_id = _text_of(item, "call_id") or (item_id if name.startswith("local_shell") else "")
+    if family == "result" or name.endswith("_output"):
         yield Piece(at, "tool", "result", call_id, item=item_id if item.get("call_id") else "")
         output = item.get("output")
-        if isinstance(output, str | list) and kind == "function_call_output":
+        if isinstance(output, str | list) and name == "function_call_output":
             blocks = _blocks(at, "tool", output, block=_openai_block)
             yield from (replace(bit, within=True) for bit in blocks)
-    elif kind in ("function_call", "custom_tool_call") or (kind.endswith("_call") and call_id):
-        yield Piece(at, "assistant", "call", call_id, _text_of(item, "name") or kind, item=item_id)
-        if kind == "function_call" and not isinstance(item.get("arguments"), str):
+    elif name in ("function_call", "custom_tool_call") or (name.endswith("_call") and call_id):
+        yield Piece(at, "assistant", "call", call_id, _text_of(item, "name") or name, item=item_id)
+        if name == "function_call" and not isinstance(item.get("arguments"), str):
             yield Piece(at, "assistant", "bad", value="has a call whose arguments are no text")
-    elif kind == "reasoning":
+    elif family == "reasoning":
         yield Piece(at, "assistant", "reasoning", value=_text_of(item, "encrypted_content"), item=item_id)
-    elif kind == "mcp_approval_response":
+    elif name == "mcp_approval_response":
         yield Piece(at, "user", "other", item=item_id)
     else:
         yield Piece(at, "assistant", "other", item=item_id)
@@ -212,7 +243,8 @@ def _gemini_part(at: int, role: str, part: Any) -> Iterator[Piece]:
         yield from (replace(bit, within=True) for bit in _gemini(at, role, response))
     elif isinstance(blob, dict):
         kind = "image" if _text_of(blob, "mimeType").startswith("image/") else "file"
-        yield Piece(at, role, kind, value=_text_of(blob, "data") or _text_of(blob, "fileUri"))
+        value = _text_of(blob, "data") or _text_of(blob, "fileUri")
+        yield Piece(at, role, kind, value=value, media_type=_text_of(blob, "mimeType"))
     elif "text" in part:
         thought = part.get("thought") is True
         signed = bool(part.get("thoughtSignature"))
@@ -222,6 +254,9 @@ def _gemini_part(at: int, role: str, part: Any) -> Iterator[Piece]:
             "reasoning" if thought or (signed and not part["text"]) else "text",
             value=_text_of(part, "text"),
         )
+    elif known := [kind for key in part if (kind := kind_of("gemini", key)) is not None]:
+        paired = known[0].family in ("provider-call", "provider-result")
+        yield Piece(at, role, known[0].family if paired else "other", name=known[0].name)
     else:
         yield Piece(at, role, "other")
 

@@ -21,6 +21,8 @@ from snapshot.messages import (
     ToolResult,
     Transcript,
 )
+from snapshot.parts.characters import is_blank
+from snapshot.parts.kinds import KINDS, kind_of
 from snapshot.requests.fallback_text import (
     NO_OUTPUT,
     OPENER,
@@ -30,6 +32,7 @@ from snapshot.requests.fallback_text import (
     clean,
     from_system,
     in_words,
+    is_mistyped,
     is_sealed,
     is_url,
     media_type_of,
@@ -37,16 +40,16 @@ from snapshot.requests.fallback_text import (
     value_of,
     words_of,
 )
-from snapshot.requests.tool_pairing import Step, plan
+from snapshot.requests.steps import Step, plan
 
 __all__ = ["FORMATS", "write"]
 
 FORMATS = frozenset({"anthropic", "claude-session", "claude-stream"})
 
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-_THOUGHTS = ("thinking", "redacted_thinking")
+_THOUGHTS = tuple(kind.name for kind in KINDS if kind.api == "anthropic" and "thinking" in kind.name)
 # Blocks that the reader knows: where one is opaque all the same, it is damaged, or in a wrong place.
-_READ = ("text", "image", "document", "thinking", "tool_use", "tool_result")
+_READ = tuple(kind.name for kind in KINDS if kind.api == "anthropic" and not kind.whole)
 Blocks = list[dict[str, Any]]
 
 
@@ -63,10 +66,52 @@ def write(transcript: Transcript) -> dict[str, Any]:
                 _say(messages, "user", _content(results))
             else:
                 _say(messages, "user", [_result(p, own) for p in results.parts if isinstance(p, ToolResult)])
+    messages = _settled(messages)
     if not messages or messages[0]["role"] != "user":
         messages.insert(0, {"role": "user", "content": OPENER})
     system = _system([step.message for step in steps[:lead]], own)
     return clean({"system": system, "messages": messages} if system else {"messages": messages})
+
+
+def _settled(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages without thoughts at the end of one, and citations of what is not in the request."""
+    documents = _documents(messages)
+    settled: list[dict[str, Any]] = []
+    for message in messages:
+        content = message["content"]
+        if isinstance(content, list):
+            blocks = [_cited(block, documents) for block in content]
+            while blocks and blocks[-1]["type"] in _THOUGHTS:
+                blocks.pop()
+            content = content if blocks == content else blocks
+        _say(settled, message["role"], content)
+    return settled
+
+
+def _documents(messages: list[dict[str, Any]]) -> int:
+    """How many documents a request holds, those in results included."""
+    found = 0
+    todo: list[Any] = [message["content"] for message in messages]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, list):
+            todo += item
+        elif isinstance(item, dict):
+            found += item.get("type") == "document"
+            if item.get("type") == "tool_result":
+                todo.append(item.get("content"))
+    return found
+
+
+def _cited(block: dict[str, Any], documents: int) -> dict[str, Any]:
+    """The block without citations that name a document by a number that there is none of."""
+    citations = block.get("citations")
+    if block["type"] != "text" or not isinstance(citations, list) or not citations:
+        return block
+    numbers = [item.get("document_index") for item in citations if isinstance(item, dict)]
+    if all(number is None or (isinstance(number, int) and number < documents) for number in numbers):
+        return block
+    return {key: value for key, value in block.items() if key != "citations"}
 
 
 def _is_system(message: Message) -> bool:
@@ -127,12 +172,18 @@ def _block(role: str, part: Part, own: bool) -> Iterator[dict[str, Any]]:
             pass  # stands in a step's results
         case Image() | File() if role == "user":
             yield _shown(part, own)
-        case Opaque() if own and role != "system" and (block := _known(part)):
+        case Opaque() if own and _has_place(part.kind, role) and (block := _known(part)):
             yield block
         case Opaque() if is_sealed(part):
             pass
         case Text() | Image() | File() | Opaque():
             yield {"type": "text", "text": in_words(part)}
+
+
+def _has_place(kind: str, role: str) -> bool:
+    """Whether a block of this type may stand in a message of this role, or in a result of the user's."""
+    known = kind_of("anthropic", kind)
+    return role == "assistant" or (role == "user" and (known is None or known.family == "note"))
 
 
 def _known(part: Opaque) -> dict[str, Any] | None:
@@ -190,7 +241,7 @@ def _is_sound(message: Message) -> bool:
         if role not in ("user", "assistant", "system") or not speaks or not content:
             return False
         if isinstance(content, str):
-            if not content.strip():
+            if is_blank(content):
                 return False
             continue
         if not isinstance(content, list) or not all(_is_sound_block(block, role) for block in content):
@@ -207,9 +258,9 @@ def _is_sound_block(block: Any, role: str) -> bool:
     user, assistant = role == "user", role == "assistant"
     match block.get("type"):
         case "text":
-            sound = isinstance(block.get("text"), str) and bool(block["text"].strip())
+            sound = isinstance(block.get("text"), str) and not is_blank(block["text"])
         case "image" | "document":
-            sound = user and isinstance(block.get("source"), dict)
+            sound = user and _is_sound_source(block["type"], block.get("source"))
         case "thinking":
             sound = assistant and all(isinstance(block.get(key), str) for key in ("thinking", "signature"))
         case "tool_use":
@@ -217,8 +268,18 @@ def _is_sound_block(block: Any, role: str) -> bool:
         case "tool_result":
             sound = user and _is_sound_result(block)
         case kind:
-            sound = isinstance(kind, str) and role != "system"
+            sound = isinstance(kind, str) and _has_place(kind, role)
     return sound
+
+
+def _is_sound_source(kind: str, source: Any) -> bool:
+    """Whether an image has a type that the service takes, and is what it is said to be."""
+    if not isinstance(source, dict):
+        return False
+    if kind != "image" or source.get("type") != "base64":
+        return True
+    said = source.get("media_type")
+    return said in _IMAGES and not is_mistyped(said, source.get("data"))
 
 
 def _is_sound_result(block: dict[str, Any]) -> bool:

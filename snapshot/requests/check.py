@@ -6,30 +6,39 @@ Each rule is a function that gives one sentence for each violation, with the num
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
 from snapshot.errors import SnapshotError
+from snapshot.models.profile import ModelProfile
+from snapshot.parts.characters import UNSENDABLE, is_blank
 from snapshot.requests._flatten import LISTS, NOUNS, Piece, pieces_of
-from snapshot.requests._limits import over
+from snapshot.requests.fallback_text import is_mistyped
+from snapshot.requests.limits import exceeded, load_of_pieces
 
 __all__ = ["check"]
 
-_UNFIT = re.compile("[\0\ud800-\udfff]")
 Rule = Callable[[list[Piece], str], Iterator[str]]
 
 
-def check(body: dict[str, Any], api: str, *, limits: Mapping[str, int] | None = None) -> list[str]:
+def check(
+    body: dict[str, Any],
+    api: str,
+    *,
+    limits: Mapping[str, int] | None = None,
+    reader: ModelProfile | None = None,
+) -> list[str]:
     """The violations in the conversation of a request, one sentence each; none if the provider accepts it.
 
     Args:
         body: what `snapshot.requests.request` gives, or a body with more keys.
         api: one of `snapshot.requests.APIS`.
-        limits: as in a layout file: `images_per_request`, `image_bytes` (of base64), `request_bytes` (of
-            compact JSON), `max_side`, `max_side_many`, `max_aspect`. What is not in it is not limited.
+        limits: those of a layout file, see `snapshot.requests.limits.LIMITS`. What is not in it is not
+            limited.
+        reader: the model that will read it: its limits, where `limits` does not say otherwise, and whether
+            the conversation may end in the assistant's words, to be continued.
 
     Raises:
         SnapshotError: `api` is not known.
@@ -39,7 +48,12 @@ def check(body: dict[str, Any], api: str, *, limits: Mapping[str, int] | None = 
     bits = pieces_of(body, api)
     found = [sentence for rule in (*_COMMON, *_RULES[api]) for sentence in rule(bits, NOUNS[api])]
     found += [f"{where} has {what}" for where, what in _unfit(body, api)]
-    return [*found, *over(body, bits, NOUNS[api], limits or {})]
+    if reader is not None:
+        limits = {**reader.limits, **(limits or {})}
+        if not reader.prefill:
+            found += _prefilled(bits, NOUNS[api])
+    over = exceeded(load_of_pieces(body, bits, NOUNS[api]), limits or {}, reader=reader)
+    return [*found, *(excess.sentence for excess in over)]
 
 
 # --- rules of every provider
@@ -69,13 +83,22 @@ def _misplaced_images(bits: list[Piece], noun: str) -> Iterator[str]:
 
 def _misplaced_calls(bits: list[Piece], noun: str) -> Iterator[str]:
     for bit in bits:
-        if bit.kind in ("call", "reasoning") and bit.role not in ("assistant", "model"):
+        if bit.kind in ("call", "reasoning", "provider-call", "provider-result") and bit.role not in (
+            "assistant",
+            "model",
+        ):
             yield f"{_place(bit, noun)} has a {bit.kind} of role {bit.role}"
         if bit.kind == "result" and bit.role not in ("user", "tool"):
             yield f"{_place(bit, noun)} has a result of role {bit.role}"
 
 
-_COMMON: tuple[Rule, ...] = (_malformed, _nameless, _misplaced_images, _misplaced_calls)
+def _mistyped_images(bits: list[Piece], noun: str) -> Iterator[str]:
+    for bit in bits:
+        if bit.kind == "image" and is_mistyped(bit.media_type, bit.value):
+            yield f"{_place(bit, noun)} has an image that is no {bit.media_type}, as it is said to be"
+
+
+_COMMON: tuple[Rule, ...] = (_malformed, _nameless, _misplaced_images, _misplaced_calls, _mistyped_images)
 
 
 # --- rules of some
@@ -89,7 +112,7 @@ def _starts_with_user(bits: list[Piece], noun: str) -> Iterator[str]:
 
 def _blank_text(bits: list[Piece], noun: str) -> Iterator[str]:
     for bit in bits:
-        if bit.kind == "text" and not bit.value.strip():
+        if bit.kind == "text" and is_blank(bit.value):
             yield f"{_place(bit, noun)} has a text without words"
 
 
@@ -208,14 +231,46 @@ def _parity(bits: list[Piece], noun: str) -> Iterator[str]:
             yield f"{noun} {at} has responses of other ids than the calls"
 
 
+def _provider_pairs(bits: list[Piece], noun: str) -> Iterator[str]:
+    """A provider's own tools: call and result in one message, but for calls at the end that still run."""
+    by_message = _grouped(bits)
+    for at, group in by_message.items():
+        waiting: list[Piece] = []
+        for bit in group:
+            if bit.kind == "provider-call":
+                waiting.append(bit)
+            elif bit.kind == "provider-result":
+                call = next((call for call in waiting if call.pair == bit.pair), None)
+                if call is None:
+                    yield f"{noun} {at} has a {bit.name} without its call {bit.pair!r} before it"
+                else:
+                    waiting.remove(call)
+        running = group[len(group) - len(waiting) :] if at == max(by_message) else []
+        if waiting != running:
+            for call in waiting:
+                yield f"{noun} {at} has a {call.name} {call.pair!r} without its result"
+
+
+def _ends_in_thinking(bits: list[Piece], noun: str) -> Iterator[str]:
+    for at, group in _grouped(bits).items():
+        if group[-1].kind == "reasoning" and any(bit.kind != "reasoning" for bit in group):
+            yield f"{noun} {at} ends in thinking"
+
+
+def _prefilled(bits: list[Piece], noun: str) -> Iterator[str]:
+    """Models that take no words of the assistant to be continued."""
+    if bits and bits[-1].at and bits[-1].role in ("assistant", "model"):
+        yield f"{noun} {bits[-1].at} is the last one and the assistant's, which this model refuses"
+
+
 _RULES: dict[str, tuple[Rule, ...]] = {
     "anthropic": (
         _starts_with_user, _blank_text, _results_first, _unsigned_thoughts, _repeated_ids, _missing_ids,
-        _pairs_in_next_message,
+        _pairs_in_next_message, _provider_pairs, _ends_in_thinking,
     ),
     "openai": (_text_only_results, _repeated_ids, _missing_ids, _pairs_in_tool_messages),
     "openai-responses": (_repeated_ids, _missing_ids, _pairs_by_id, _reasoning_leads),
-    "gemini": (_starts_with_user, _blank_text, _results_first, _repeated_ids, _parity),
+    "gemini": (_starts_with_user, _blank_text, _results_first, _repeated_ids, _parity, _provider_pairs),
 }  # fmt: skip
 
 
@@ -254,7 +309,7 @@ def _unfit(body: dict[str, Any], api: str) -> Iterator[tuple[str, str]]:
 def _no_json(value: object) -> str:
     """What is wrong with a value that is neither object nor list; "" if nothing is."""
     if isinstance(value, str):
-        bad = _UNFIT.search(value)
+        bad = UNSENDABLE.search(value)
         return (
             ""
             if bad is None

@@ -7,18 +7,23 @@ import json
 import math
 import re
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from snapshot.messages import File, Image, Message, Opaque, Part, Text, ToolCall, ToolResult
-from snapshot.source.visible import is_blank
+from snapshot.parts import media
+from snapshot.parts.characters import is_blank, sendable
+from snapshot.parts.exact_json import Number, decode, encode, members
+from snapshot.parts.kinds import family_of, words_of_opaque
+from snapshot.requests.tool_pairing import NO_OUTPUT
 
 __all__ = [
     "ATTACHED",
     "ELSEWHERE",
     "NO_OUTPUT",
-    "NO_RESULT",
     "OPENER",
     "arguments_of",
+    "arguments_text",
     "base64_of",
     "blank",
     "call_in_words",
@@ -27,6 +32,8 @@ __all__ = [
     "from_call",
     "from_system",
     "in_words",
+    "is_mistyped",
+    "is_mistyped_url",
     "is_sealed",
     "is_url",
     "media_type_of",
@@ -36,27 +43,21 @@ __all__ = [
 ]
 
 OPENER = "(conversation continues)"  # where an API wants the user to begin, and the user does not
-NO_OUTPUT = "(no output)"
-NO_RESULT = "(no result: the call was never answered)"
 ELSEWHERE = "(no text; what it showed is in the user message below)"
 ATTACHED = "(no text; see what is attached)"
 ERROR = "[error] "  # where a result has no field for it
 
-_MAGIC = ((b"\x89PNG", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"))
-_UNFIT = re.compile("[\0\ud800-\udfff]")
 _DEEPEST = 200  # levels; far below what Python's recursion allows, far above what a tool is given
-# Opaque parts that only their own provider can read: no words in them for anybody else.
-_SEALED = ("redacted_thinking", "compaction")
 
 
 def blank(part: Part) -> bool:
-    """Whether a part is text of which nothing is seen: some services refuse it, none needs it."""
+    """Whether a part is text without words."""
     return isinstance(part, Text) and is_blank(part.text)
 
 
 def is_sealed(part: Opaque) -> bool:
     """Whether a part holds nothing that another provider could read."""
-    return part.kind in _SEALED
+    return family_of(part) == "sealed"
 
 
 def from_system(message: Message) -> Message:
@@ -83,8 +84,8 @@ def in_words(part: Text | Image | File | Opaque) -> str:
     match part:
         case Text(text, refusal):
             return f"[refusal] {text}" if refusal else text
-        case Opaque(kind, text):
-            return f"[{kind}] {text}"
+        case Opaque():
+            return words_of_opaque(part)
         case Image(media_type, data, source):
             what = "image"
             name = ""
@@ -122,10 +123,19 @@ def arguments_of(call: ToolCall) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"input": call.arguments if value is None else value}
 
 
+def arguments_text(call: ToolCall) -> str:
+    """A call's arguments as the text of a JSON object, as they were written where they are one."""
+    if not call.arguments.strip():
+        return "{}"
+    if members(call.arguments) is not None:
+        return call.arguments
+    return encode(arguments_of(call), partial(json.dumps, ensure_ascii=False))
+
+
 def value_of(text: str) -> Any:
-    """What a JSON text stands for; None where it is none."""
+    """What a JSON text stands for; None where it is none: NaN is not, nor what has equal keys."""
     try:
-        return json.loads(text)
+        return decode(text)
     except (ValueError, RecursionError):
         return None
 
@@ -147,9 +157,25 @@ def data_url(media_type: str, data: bytes) -> str:
 
 def media_type_of(image: Image) -> str:
     """What an image's bytes are; providers refuse those that are not what they are said to be."""
-    if image.data[:4] == b"RIFF" and image.data[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for magic, kind in _MAGIC if image.data.startswith(magic)), image.media_type)
+    found = media.media_type_of(image.data)
+    return found if media.is_image(found) else image.media_type
+
+
+def is_mistyped(media_type: str, data: object) -> bool:
+    """Whether the base64 of an image begins as another type does than it is said to be: that is refused."""
+    if not isinstance(data, str) or not media.is_image(media_type):
+        return False
+    try:
+        found = media.media_type_of(base64.b64decode(data[:32]))
+    except ValueError:
+        return False
+    return media.is_image(found) and found != media_type.lower().replace("/jpg", "/jpeg")
+
+
+def is_mistyped_url(url: object) -> bool:
+    """The same of a data URL."""
+    head, comma, data = url.partition(";base64,") if isinstance(url, str) else ("", "", "")
+    return bool(comma) and is_mistyped(head.removeprefix("data:"), data)
 
 
 def is_url(source: str) -> bool:
@@ -163,9 +189,9 @@ def clean(value: Any, depth: int = 0) -> Any:
     Half of a surrogate pair becomes U+FFFD, NUL its picture, a number that JSON does not know its name.
     """
     if isinstance(value, str):
-        return _UNFIT.sub(_fit, value) if _UNFIT.search(value) else value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
+        return sendable(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return value.digits if isinstance(value, Number) else str(value)
     if depth > _DEEPEST and isinstance(value, dict | list):
         return "(nested too deeply to be sent)"
     if isinstance(value, dict):
@@ -173,7 +199,3 @@ def clean(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list):
         return [clean(item, depth + 1) for item in value]
     return value
-
-
-def _fit(match: re.Match[str]) -> str:
-    return "\u2400" if match[0] == "\0" else "\ufffd"

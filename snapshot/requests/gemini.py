@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from snapshot.messages import File, Image, Message, Opaque, Part, Text, ToolCall, ToolResult, Transcript
+from snapshot.parts.characters import is_blank
+from snapshot.parts.kinds import KINDS
 from snapshot.requests.fallback_text import (
     ATTACHED,
     NO_OUTPUT,
@@ -23,6 +25,7 @@ from snapshot.requests.fallback_text import (
     clean,
     from_system,
     in_words,
+    is_mistyped,
     is_sealed,
     is_url,
     media_type_of,
@@ -30,7 +33,7 @@ from snapshot.requests.fallback_text import (
     value_of,
     words_of,
 )
-from snapshot.requests.tool_pairing import Step, plan
+from snapshot.requests.steps import Step, plan
 
 __all__ = ["FORMATS", "write"]
 
@@ -40,7 +43,7 @@ _IMAGES = ("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif")
 _FILES = ("application/pdf", "text/plain", "audio/", "video/")
 # Values that are the caller's own: keys in them are no keys of the API.
 _FOREIGN = ("args", "response", "partMetadata")
-_PARTS = ("executableCode", "codeExecutionResult", "toolCall", "toolResponse")
+_PARTS = frozenset(kind.name for kind in KINDS if kind.api == "gemini" and kind.family.startswith("provider"))
 
 
 def write(transcript: Transcript) -> dict[str, Any]:
@@ -75,7 +78,7 @@ def _as_it_came(message: Message) -> list[dict[str, Any]]:
     An empty text with a signature stays: that is how a stream ends, and the signature must go back.
     """
     parts = [_camel(part) for raw in message.raw for part in raw["parts"]]
-    return [part for part in parts if part.get("text") or set(part) != {"text"}]
+    return [part for part in parts if set(part) != {"text"} or not is_blank(part["text"])]
 
 
 def _camel(value: Any) -> Any:
@@ -178,4 +181,8 @@ def _is_sound_part(part: Any) -> bool:
     call, blob = part.get("functionCall"), part.get("inlineData")
     if isinstance(call, dict) and not (call.get("name") and isinstance(call.get("args") or {}, dict)):
         return False
-    return blob is None or (isinstance(blob, dict) and isinstance(blob.get("data"), str))
+    if blob is None:
+        return True
+    if not isinstance(blob, dict) or not isinstance(blob.get("data"), str):
+        return False
+    return not is_mistyped(str(blob.get("mimeType")), blob["data"])

@@ -15,19 +15,21 @@ from snapshot.requests.fallback_text import (
     ELSEWHERE,
     NO_OUTPUT,
     OPENER,
+    arguments_text,
     base64_of,
     blank,
     clean,
     data_url,
     from_call,
     in_words,
+    is_mistyped_url,
     is_sealed,
     is_url,
     media_type_of,
     name_of,
     words_of,
 )
-from snapshot.requests.tool_pairing import Step, plan
+from snapshot.requests.steps import Step, plan
 
 __all__ = ["FORMATS", "write"]
 
@@ -72,7 +74,7 @@ def _spoken(message: Message, own: bool) -> list[dict[str, Any]]:
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
-    function = {"name": name_of(call), "arguments": call.arguments or "{}"}
+    function = {"name": name_of(call), "arguments": arguments_text(call)}
     return {"id": call.id, "type": "function", "function": function}
 
 
@@ -149,19 +151,30 @@ def _is_sound(message: Message) -> bool:
         if role not in ("system", "developer", "user", "assistant", "tool") or raw.get("function_call"):
             return False
         made = raw.get("tool_calls") or []
-        if not isinstance(made, list) or not all(isinstance(call, dict) for call in made):
+        if not isinstance(made, list) or not all(map(_is_sound_call, made)):
             return False
-        if not (content or made or raw.get("refusal")) or not _is_sound_content(content, role):
+        if not (content or made or raw.get("refusal") or role == "tool") or not _is_sound_content(
+            content, role
+        ):
             return False
         used += [call.get("id") for call in made]
         answered += [raw.get("tool_call_id")] if role == "tool" else []
     return used == calls and answered == results and all(calls)
 
 
+def _is_sound_call(call: Any) -> bool:
+    """Whether the arguments of a call are text, whatever the text is: the model wrote it."""
+    body = call.get(call.get("type", "function")) if isinstance(call, dict) else None
+    return isinstance(body, dict) and isinstance(body.get("arguments", body.get("input")), str)
+
+
 def _is_sound_content(content: Any, role: str) -> bool:
     if content is None or isinstance(content, str):
-        return bool(content) or role == "assistant"
+        return bool(content) or role == "assistant" or (role == "tool" and content is not None)
     if not isinstance(content, list):
+        return False
+    places = [block.get("image_url") if isinstance(block, dict) else None for block in content]
+    if any(is_mistyped_url(place.get("url") if isinstance(place, dict) else place) for place in places):
         return False
     kinds = [block.get("type") if isinstance(block, dict) else None for block in content]
     texts = ("text", "refusal") if role == "assistant" else ("text",)

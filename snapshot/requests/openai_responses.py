@@ -11,20 +11,23 @@ from dataclasses import replace
 from typing import Any
 
 from snapshot.messages import File, Image, Message, Opaque, Part, Text, ToolCall, ToolResult, Transcript
+from snapshot.parts.characters import is_blank
 from snapshot.requests.fallback_text import (
     NO_OUTPUT,
     OPENER,
+    arguments_text,
     blank,
     clean,
     data_url,
     in_words,
+    is_mistyped_url,
     is_sealed,
     is_url,
     media_type_of,
     name_of,
     words_of,
 )
-from snapshot.requests.tool_pairing import Step, plan
+from snapshot.requests.steps import Step, plan
 
 __all__ = ["FORMATS", "write"]
 
@@ -39,12 +42,24 @@ def write(transcript: Transcript) -> dict[str, Any]:
     """The body part `input`."""
     own = transcript.format in FORMATS
     items: list[Item] = []
+    seen: set[str] = set()
     for planned in plan(transcript, FORMATS, _is_sound):
-        step = _alike(planned)
+        step = _alike(_once(planned, seen))
         items += _settled(step.message.raw) if step.message.raw else _spoken(step.message, own)
         for results in step.results:
             items += results.raw or [_output(p, own) for p in results.parts if isinstance(p, ToolResult)]
     return clean({"input": items or [_message("user", [{"type": "input_text", "text": OPENER}])]})
+
+
+def _once(step: Step, seen: set[str]) -> Step:
+    """The step as it came only if no item in it has the id of an earlier one: the service refuses two."""
+    raw = [*step.message.raw, *(item for message in step.results for item in message.raw)]
+    ids = [item_id for item in raw if isinstance(item_id := item.get("id"), str) and item_id]
+    if len(set(ids)) < len(ids) or not seen.isdisjoint(ids):
+        results = tuple(replace(message, raw=()) for message in step.results)
+        return Step(replace(step.message, raw=()), results)
+    seen.update(ids)
+    return step
 
 
 def _alike(step: Step) -> Step:
@@ -76,10 +91,12 @@ def _spoken(message: Message, own: bool) -> Iterator[Item]:
             if content:
                 yield _message(message.role, content)
                 content = []
-            arguments = part.arguments or "{}"
             yield {
-                "type": "function_call", "call_id": part.id, "name": name_of(part), "arguments": arguments,
-            }  # fmt: skip
+                "type": "function_call",
+                "call_id": part.id,
+                "name": name_of(part),
+                "arguments": arguments_text(part),
+            }
         elif not blank(part):
             content += _block(message.role, part, own)
     if content:
@@ -144,13 +161,17 @@ def _is_sound(message: Message) -> bool:
                 return False
         elif kind.endswith(("_call", "_output")) and (item.get("call_id") or kind.startswith("local_shell")):
             named.append(item.get("call_id") or item.get("id"))
+            if kind == "function_call" and not isinstance(item.get("arguments"), str):
+                return False
+            if kind == "function_call_output" and item.get("output") is None:
+                return False
     damaged = any(isinstance(p, Opaque) and p.kind in ("input_image", "input_file") for p in message.parts)
     return named == calls + results and all(named) and not damaged
 
 
 def _is_sound_content(content: Any, role: str) -> bool:
     if isinstance(content, str):
-        return bool(content.strip())
+        return not is_blank(content)
     if not isinstance(content, list) or not content:
         return False
     kinds = ("output_text", "refusal", "input_text", "text") if role != "user" else None
@@ -158,5 +179,6 @@ def _is_sound_content(content: Any, role: str) -> bool:
         isinstance(block, dict)
         and isinstance(block.get("type"), str)
         and (not kinds or block["type"] in kinds)
+        and not is_mistyped_url(block.get("image_url"))
         for block in content
     )

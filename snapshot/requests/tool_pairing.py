@@ -1,95 +1,187 @@
-"""A transcript as steps that any provider accepts: calls and their results together, ids that are valid.
+"""Calls and their results, paired: the one place that says which result answers which call.
 
-Whatever the order of the transcript, a message with calls is followed by one result for each of them. Only
-the last message may have calls that are still open: all of them, if none was answered yet.
+A result answers a call with its id that stands before it, however far: other messages may stand between, the
+user's words among them. Ids that occur several times are told apart by order. A result that no call waits for
+is an orphan, a call that nothing answers gets a result that says so, once something follows it.
+
+What a provider runs itself (`snapshot.parts.kinds`) is paired within one message of the assistant.
 """
 
 from __future__ import annotations
 
-import hashlib
-import re
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
+from typing import TypeAlias
 
-from snapshot.messages import Message, Part, Text, ToolCall, ToolResult, Transcript
-from snapshot.requests.fallback_text import NO_RESULT, blank, call_in_words
+from snapshot.messages import Message, Opaque, Part, Text, ToolCall, ToolResult
+from snapshot.parts.kinds import family_of, pair_id, words_of_opaque
 
-__all__ = ["Step", "plan"]
+__all__ = [
+    "NO_OUTPUT",
+    "NO_RESULT",
+    "Batch",
+    "NamelessCalls",
+    "OpenCalls",
+    "Pairs",
+    "arrange",
+    "mended",
+    "no_result",
+    "pair",
+    "torn",
+]
 
-_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")  # OpenAI takes no longer ones, Anthropic no other characters
+NO_OUTPUT = "(no output)"
+"""What a result without words says, where an API wants some."""
+NO_RESULT = "(no result: the call was never answered)"
+"""What stands for the result that a call never got."""
+
+Place: TypeAlias = tuple[int, int]
+"""A part: number of its message, and its own number in it, both from 0."""
+
+
+def no_result(call_id: str) -> ToolResult:
+    """The result of a call that never got one."""
+    return ToolResult(call_id, (Text(NO_RESULT),), is_error=True)
+
+
+# --- pairs
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A message of the system, the user or the assistant, and the results of the calls in it.
+class Pairs:
+    """Which result answers which call.
 
-    `results` are messages of role "tool", in the order of the transcript.
+    Attributes:
+        answers: by the place of a call, that of its result.
+        orphans: places of results that answer no call, ascending.
+        unanswered: places of calls without a result, ascending.
     """
 
-    message: Message
-    results: tuple[Message, ...] = ()
+    answers: Mapping[Place, Place]
+    orphans: tuple[Place, ...]
+    unanswered: tuple[Place, ...]
+
+
+def pair(messages: Iterable[Sequence[Part]]) -> Pairs:
+    """The pairs among the parts of messages, each given as its parts.
+
+    Calls and results without an id are paired with each other, by order.
+    """
+    by_id: defaultdict[str, _Id] = defaultdict(_Id)
+    for number, parts in enumerate(messages):
+        for place, part in enumerate(parts):
+            if isinstance(part, ToolCall):
+                by_id[part.id].call((number, place))
+            elif isinstance(part, ToolResult):
+                by_id[part.call_id].results.append((number, place))
+    answers: dict[Place, Place] = {}
+    orphans: list[Place] = []
+    unanswered: list[Place] = []
+    for found in by_id.values():
+        found.settle()
+        answers.update(found.answers)
+        orphans += found.orphans
+        unanswered += found.open
+    return Pairs(answers, tuple(sorted(orphans)), tuple(sorted(unanswered)))
+
+
+class _Id:
+    """Calls and results with one id, settled whenever a call follows results.
+
+    As many results as calls wait go to them in their order. Of fewer, the calls of the newest message have
+    them: an older call with this id was left without one.
+    """
+
+    __slots__ = ("answers", "orphans", "results", "waiting")
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[Place, Place]] = []
+        self.orphans: list[Place] = []
+        self.results: list[Place] = []
+        self.waiting: list[deque[Place]] = []  # the calls of a message each
 
     @property
-    def calls(self) -> tuple[ToolCall, ...]:
-        """The calls of the message."""
-        return tuple(part for part in self.message.parts if isinstance(part, ToolCall))
+    def open(self) -> Iterator[Place]:
+        return chain.from_iterable(self.waiting)
+
+    def call(self, place: Place) -> None:
+        if self.results:
+            self.settle()
+        if not self.waiting or self.waiting[-1][0][0] != place[0]:
+            self.waiting.append(deque())
+        self.waiting[-1].append(place)
+
+    def settle(self) -> None:
+        taken: list[list[Place]] = []
+        left = len(self.results)
+        while left and self.waiting:
+            calls = self.waiting[-1]
+            taken.append([calls.popleft() for _ in range(min(left, len(calls)))])
+            left -= len(taken[-1])
+            if not calls:
+                self.waiting.pop()
+        found = [place for calls in reversed(taken) for place in calls]
+        self.answers += zip(found, self.results, strict=False)
+        self.orphans += self.results[len(found) :]
+        self.results = []
 
 
-def plan(transcript: Transcript, formats: frozenset[str], sound: Callable[[Message], bool]) -> list[Step]:
-    """The steps of `transcript`.
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A message without results, and the results of its calls, from wherever they stood.
 
-    Args:
-        transcript: any transcript.
-        formats: formats whose `raw` is the API's own.
-        sound: whether the API accepts a message's `raw`. Where it does not, or where a call or result in it
-            has to change, `raw` is empty in the step.
+    Attributes:
+        number: of the message.
+        message: it; the same object where no result stood in it.
+        results: messages of role "tool" in the order of the transcript, each with the place of the call for
+            each of its parts; what stood alone is the same object.
+        missing: places in `message.parts` of calls that have no result.
     """
-    own = transcript.format in formats
-    messages = [
-        _in_place(message if own and message.raw and _sends(message, sound) else replace(message, raw=()))
-        for message in transcript.messages
-    ]
-    answers = _Answers(messages)
-    ids = _Ids()
-    last = max((n for n, message in enumerate(messages) if _visible(message)), default=-1)
-    steps: list[Step] = []
-    for number, found in enumerate(messages):
-        if not _visible(found):
+
+    number: int
+    message: Message
+    results: tuple[tuple[Message, tuple[int, ...]], ...] = ()
+    missing: tuple[int, ...] = ()
+
+
+def arrange(messages: Sequence[Message]) -> tuple[list[Batch], list[ToolResult]]:
+    """The messages with every result directly behind its call, and the results that are orphans.
+
+    Messages of results alone are in no batch of their own; whatever else stands in a message keeps its
+    place, that of a tool's message in the user's name.
+    """
+    pairs = pair(message.parts for message in messages)
+    answered: defaultdict[int, list[tuple[Place, int]]] = defaultdict(list)
+    for (number, place), result in pairs.answers.items():
+        answered[number].append((result, place))
+    missing: defaultdict[int, list[int]] = defaultdict(list)
+    for number, place in pairs.unanswered:
+        missing[number].append(place)
+    batches: list[Batch] = []
+    for number, message in enumerate(messages):
+        rest = _without_results(message)
+        if not rest.parts and (message.parts or message.role == "tool"):
             continue
-        message, named = ids.settle(_without_results(found))
-        results = tuple(answers.of(number, named, whole=bool(message.raw)))
-        answered = {
-            part.call_id for result in results for part in result.parts if isinstance(part, ToolResult)
-        }
-        missing = [call_id for _, call_id in named if call_id not in answered]
-        if missing and (results or number != last):
-            made = (ToolResult(call_id, (Text(NO_RESULT),), is_error=True) for call_id in missing)
-            results += (Message("tool", tuple(made)),)
-        steps.append(Step(message, results))
-    return steps
-
-
-def _sends(message: Message, sound: Callable[[Message], bool]) -> bool:
-    try:
-        return sound(message)
-    except RecursionError:  # nested more deeply than any API takes
-        return False
-
-
-def _in_place(message: Message) -> Message:
-    """The message with calls only where calls can stand: in what the assistant says."""
-    if message.role == "assistant" or not any(isinstance(part, ToolCall) for part in message.parts):
-        return message
-    parts: list[Part] = [
-        Text(call_in_words(part)) if isinstance(part, ToolCall) else part for part in message.parts
+        if rest is message:
+            places: Mapping[int, int] = {}
+        else:
+            kept = [place for place, part in enumerate(message.parts) if not isinstance(part, ToolResult)]
+            places = {place: new for new, place in enumerate(kept)}
+        results: list[tuple[Message, tuple[int, ...]]] = []
+        for source, group in groupby(sorted(answered[number]), lambda item: item[0][0]):
+            of_source = list(group)
+            calls = tuple(places.get(place, place) for _, place in of_source)
+            results.append((_piece(messages[source], [place for (_, place), _ in of_source]), calls))
+        open_calls = tuple(places.get(place, place) for place in missing[number])
+        batches.append(Batch(number, rest, tuple(results), open_calls))
+    orphans = [
+        part
+        for number, place in pairs.orphans
+        if isinstance(part := messages[number].parts[place], ToolResult)
     ]
-    return replace(message, parts=tuple(parts), raw=())
-
-
-def _visible(message: Message) -> bool:
-    """Whether anything but results stands in it."""
-    return any(not isinstance(part, ToolResult) and not blank(part) for part in message.parts)
+    return batches, orphans
 
 
 def _without_results(message: Message) -> Message:
@@ -99,68 +191,153 @@ def _without_results(message: Message) -> Message:
     return replace(message, role="user" if message.role == "tool" else message.role, parts=rest, raw=())
 
 
-class _Answers:
-    """Which result answers which call: the first one behind it that names it. All others are orphans."""
+def _piece(message: Message, places: Sequence[int]) -> Message:
+    """The results at `places` of a message as one of role "tool"; itself if they are all there is."""
+    if len(places) == len(message.parts) and message.role == "tool":
+        return message
+    parts = tuple(message.parts[place] for place in places)
+    whole = message.role == "tool" and len(message.raw) == len(message.parts)
+    raw = tuple(message.raw[place] for place in places) if whole else ()
+    first = places[0] == 0 and message.role == "tool"
+    return replace(message, role="tool", parts=parts, raw=raw, id=message.id if first else "", usage=None)
 
-    def __init__(self, messages: list[Message]) -> None:
-        self._messages = messages
-        self._by_call: dict[tuple[int, int], tuple[int, int]] = {}  # message and part of both
-        waiting: dict[str, tuple[int, int]] = {}
-        for number, message in enumerate(messages):
-            for place, part in enumerate(message.parts):
-                if isinstance(part, ToolCall) and part.id:
-                    waiting[part.id] = (number, place)
-                elif isinstance(part, ToolResult) and part.call_id in waiting:
-                    self._by_call[waiting.pop(part.call_id)] = (number, place)
 
-    def of(self, number: int, named: list[tuple[int, str]], *, whole: bool) -> Iterator[Message]:
-        """The results for message `number`, whose calls stand at the places in `named` with their ids.
+# --- tools that the provider runs
 
-        `whole`: the calls go out as they came, with the ids they had, so that their results may, too.
-        """
-        found = sorted(
-            (self._by_call[number, place], call_id)
-            for place, call_id in named
-            if (number, place) in self._by_call
+
+def torn(parts: Sequence[Part], *, last: bool = False) -> frozenset[int]:
+    """Numbers of the parts that are half of a pair of call and result of a provider's own tool.
+
+    Args:
+        parts: of one message of the assistant.
+        last: whether nothing follows it. Calls at its end may still be running then.
+    """
+    half: set[int] = set()
+    waiting: dict[str, deque[int]] = defaultdict(deque)
+    for number, part in enumerate(parts):
+        family = family_of(part)
+        if family == "provider-call" and isinstance(part, Opaque):
+            waiting[pair_id(part)].append(number)
+        elif family == "provider-result" and isinstance(part, Opaque):
+            queue = waiting[pair_id(part)]
+            if queue:
+                queue.popleft()
+            else:
+                half.add(number)
+    open_calls = {number for queue in waiting.values() for number in queue}
+    if last:
+        at = len(parts) - 1
+        while at in open_calls:
+            open_calls.remove(at)
+            at -= 1
+    return frozenset(half | open_calls)
+
+
+def mended(message: Message, *, last: bool = False) -> tuple[Message, int]:
+    """The message with words in place of torn halves, and how many there were; itself if there are none."""
+    if not any(isinstance(part, Opaque) for part in message.parts):
+        return message, 0
+    half = torn(message.parts, last=last)
+    if message.role != "assistant":  # where the provider's own tools have no place
+        half = frozenset(
+            number
+            for number, part in enumerate(message.parts)
+            if family_of(part) in ("provider-call", "provider-result")
         )
-        for source, group in groupby(found, lambda pair: pair[0][0]):
-            message = self._messages[source]
-            results: list[ToolResult] = []
-            for (_, place), call_id in group:
-                result = message.parts[place]
-                if isinstance(result, ToolResult):
-                    results.append(replace(result, call_id=call_id))
-            kept = whole and len(results) == len(message.parts)
-            yield Message("tool", tuple(results), raw=message.raw if kept else ())
+    if not half:
+        return message, 0
+    parts = tuple(
+        Text(words_of_opaque(part)) if number in half and isinstance(part, Opaque) else part
+        for number, part in enumerate(message.parts)
+    )
+    return replace(message, parts=parts, raw=()), len(half)
 
 
-class _Ids:
-    """Ids of calls that every API accepts, each only once."""
+# --- along a path, message by message
 
-    def __init__(self) -> None:
-        self._used: set[str] = set()
 
-    def settle(self, message: Message) -> tuple[Message, list[tuple[int, str]]]:
-        """The message with good ids, and the id of the call at each place; without `raw` if one changed."""
-        calls = [(place, part) for place, part in enumerate(message.parts) if isinstance(part, ToolCall)]
-        ids = [call.id for _, call in calls]
-        if not message.raw or len(set(ids)) < len(ids) or not self._used.isdisjoint(ids):
-            parts = list(message.parts)
-            for place, call in calls:
-                parts[place] = replace(call, id=self._new(call.id))
-            message = replace(message, parts=tuple(parts), raw=() if calls else message.raw)
-        named = [(place, part.id) for place, part in enumerate(message.parts) if isinstance(part, ToolCall)]
-        self._used.update(call_id for _, call_id in named)
-        return message, named
+@dataclass(slots=True)
+class OpenCalls:
+    """The calls that wait for a result, in a history that takes one message after the other.
 
-    def _new(self, call_id: str) -> str:
-        wanted = call_id or "call"
-        if not _ID.fullmatch(wanted):
-            digest = hashlib.sha256(wanted.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-            wanted = f"{re.sub('[^A-Za-z0-9_-]', '_', wanted)[:28]}_{digest}"
-        text, n = wanted, 1
-        while text in self._used:
-            n += 1
-            text = f"{wanted[:32]}_{n}"
-        self._used.add(text)
-        return text
+    Such a history is stricter than a request: results follow their calls directly.
+
+    Attributes:
+        open: ids of the calls that wait, with how many times.
+    """
+
+    open: Counter[str]
+
+    @classmethod
+    def after(cls, messages: Iterable[Message] = ()) -> OpenCalls:
+        """What is open after `messages`."""
+        found = cls(Counter())
+        for message in messages:
+            found.take(message)
+        return found
+
+    def take(self, message: Message) -> list[tuple[str, str]]:
+        """Go on by one message: what does not pair, as kind and words."""
+        wrong: list[tuple[str, str]] = []
+        if message.role == "tool":
+            for part in message.parts:
+                if isinstance(part, ToolResult):
+                    if self.open[part.call_id] > 0:
+                        self.open[part.call_id] -= 1
+                    else:
+                        wrong.append(
+                            ("orphan-result", f"a result of {_name(part.call_id)}, which is not open")
+                        )
+            self.open = +self.open
+            return wrong
+        wrong += [("open-call", f"{_name(call)} has no result before it") for call in self.open]
+        self.open = Counter(part.id for part in message.parts if isinstance(part, ToolCall))
+        return wrong
+
+    def closing(self) -> Message:
+        """A message with a result for each call that waits, which says that it never got one."""
+        return Message("tool", tuple(no_result(call_id) for call_id in self.open.elements()))
+
+    def answers_in(self, message: Message) -> Message:
+        """The message without the results that no call waits for; itself if there are none."""
+        left = Counter(self.open)
+        kept: list[Part] = []
+        for part in message.parts:
+            if isinstance(part, ToolResult):
+                if left[part.call_id] <= 0:
+                    continue
+                left[part.call_id] -= 1
+            kept.append(part)
+        return message if len(kept) == len(message.parts) else replace(message, parts=tuple(kept), raw=())
+
+
+def _name(call_id: str) -> str:
+    return f"call {call_id!r}" if call_id else "a call without id"
+
+
+class NamelessCalls:
+    """Ids for calls of formats without any, and for each result that of its call: by name, else by order."""
+
+    def __init__(self, invent: Callable[[], str]) -> None:
+        self._invent = invent
+        self._open: set[str] = set()
+        self._queues: defaultdict[str, deque[str]] = defaultdict(deque)  # by name, and all under ""
+
+    def call(self, name: str) -> str:
+        """An id for a new call of `name`."""
+        call_id = self._invent()
+        self._open.add(call_id)
+        for key in {name, ""}:
+            self._queues[key].append(call_id)
+        return call_id
+
+    def answer(self, name: str) -> str:
+        """The id of the call that a result of `name` answers; "" if no call is open."""
+        for key in (name, ""):
+            queue = self._queues[key]
+            while queue:
+                call_id = queue.popleft()
+                if call_id in self._open:  # not yet answered through its other queue
+                    self._open.remove(call_id)
+                    return call_id
+        return ""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from snapshot.errors import SessionError
 from snapshot.messages import Diagnostic
-from snapshot.session.tree import KINDS, ROLES, Node, Pairing, jump_of, misplaced
+from snapshot.requests.tool_pairing import OpenCalls
+from snapshot.session.tree import KINDS, ROLES, Node, jump_of, misplaced
 
 if TYPE_CHECKING:
     from snapshot.session.rows import Rows
@@ -88,7 +89,7 @@ def check(rows: Rows) -> list[Diagnostic]:
         try:
             if node.kind in ("message", "synthesis"):
                 message = rows.message(node)
-                pairing = Pairing(Counter(still))
+                pairing = OpenCalls(Counter(still))
                 wrong = [("impossible-role", what) for what in misplaced(message)] + pairing.take(message)
                 found += [Diagnostic(kind, node.id, what) for kind, what in wrong]
                 still = pairing.open

@@ -15,11 +15,12 @@ from secrets import token_hex
 from typing import Any
 
 from snapshot.errors import SessionError, TranscriptError
-from snapshot.messages import Diagnostic, Message, Text, ToolResult, Transcript
+from snapshot.messages import Diagnostic, Message, Text, Transcript
+from snapshot.requests.tool_pairing import OpenCalls
 from snapshot.session.checkpoint import Checkpoint
 from snapshot.session.rows import Rows, now
 from snapshot.session.store import Store
-from snapshot.session.tree import Node, Pairing, misplaced, on_path
+from snapshot.session.tree import Node, misplaced, on_path
 from snapshot.session.view import View
 from snapshot.transcripts import dump, load
 
@@ -27,7 +28,6 @@ __all__ = ["is_pi", "read_pi", "write_pi"]
 
 _HEADER = {"type": "session", "version": 3, "id": "one"}
 _MADE = "null"  # origin of a node that stands in no pi file: a result where a call never got one
-_NO_RESULT = "(no result was recorded for this call)"
 
 
 def is_pi(data: bytes) -> bool:
@@ -205,13 +205,10 @@ class _Reader:
             )
             waiting = self._waiting.get(parent.seq, Counter[str]()) if parent else Counter[str]()
             if message.role != "tool" and waiting:
-                results = tuple(
-                    ToolResult(call, (Text(_NO_RESULT),), is_error=True) for call in waiting.elements()
-                )
-                parent = self._rows.put_message(parent, Message("tool", results), origin=_MADE)
+                parent = self._rows.put_message(parent, OpenCalls(waiting).closing(), origin=_MADE)
                 self._odd("open-call", where, "a call before it has no result; it has one that says so")
                 waiting = Counter[str]()
-            pairing = Pairing(Counter(waiting))
+            pairing = OpenCalls(Counter(waiting))
             wrong = [*misplaced(message), *(what for _, what in pairing.take(message))]
             if not wrong:
                 node = self._rows.put_message(

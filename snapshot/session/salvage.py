@@ -22,18 +22,18 @@ from types import UnionType
 from typing import Any
 
 from snapshot.errors import ArchiveError, SessionDamaged, SessionError, SnapshotError
-from snapshot.messages import Diagnostic, Message, Text, ToolResult
+from snapshot.messages import Diagnostic
+from snapshot.requests.tool_pairing import OpenCalls
 from snapshot.serialization import from_json
 from snapshot.session.checkpoint import Checkpoint
 from snapshot.session.database import Database, private_folder
 from snapshot.session.history import NAME
 from snapshot.session.rows import Rows, now
 from snapshot.session.store import Store
-from snapshot.session.tree import ROLES, Node, Pairing, misplaced, on_path
+from snapshot.session.tree import ROLES, Node, misplaced, on_path
 
 __all__ = ["salvage"]
 
-_NO_RESULT = "(no result was recorded for this call)"
 _TABLES: dict[str, dict[str, type | UnionType]] = {
     "conversations": {
         "key": int,
@@ -219,29 +219,18 @@ class _Copy:
             message = replace(message, parts=kept, raw=())
         waiting = self.waiting.get(parent.seq, Counter[str]()) if parent else Counter[str]()
         if message.role != "tool" and waiting:
-            results = tuple(
-                ToolResult(call, (Text(_NO_RESULT),), is_error=True) for call in waiting.elements()
-            )
-            parent = self._follows(parent, self.rows.put_message(parent, Message("tool", results)))
-            self._say(
-                "open-call", row, f"{len(results)} calls before it had no result; they have one that says so"
-            )
+            closing = OpenCalls(waiting).closing()
+            parent = self._follows(parent, self.rows.put_message(parent, closing))
+            count = len(closing.parts)
+            self._say("open-call", row, f"{count} calls before it had no result; they have one that says so")
             waiting = Counter[str]()
-        pairing = Pairing(Counter(waiting))
+        pairing = OpenCalls(Counter(waiting))
         if pairing.take(message):
-            left, kept = Counter(waiting), []
-            for part in message.parts:
-                if isinstance(part, ToolResult):
-                    if left[part.call_id] <= 0:
-                        continue
-                    left[part.call_id] -= 1
-                kept.append(part)
-            self._say(
-                "orphan-result", row, f"{len(message.parts) - len(kept)} results without a call left out"
-            )
-            if not kept:
+            whole, message = len(message.parts), OpenCalls(waiting).answers_in(message)
+            left_out = whole - len(message.parts)
+            self._say("orphan-result", row, f"{left_out} results without a call left out")
+            if not message.parts:
                 return None
-            message = replace(message, parts=tuple(kept), raw=())
         made = self.rows.put_message(parent, message, kind=row["kind"], time=row["time"], **given)
         if pairing.open:
             self.waiting[made.seq] = pairing.open

@@ -9,12 +9,12 @@ steps that grows with the logarithm of the depth (E. W. Myers, "An applicative r
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from snapshot.messages import Diagnostic, Message, Reasoning, Role, ToolCall, ToolResult
+from snapshot.requests.tool_pairing import OpenCalls
 
 __all__ = [
     "KINDS",
@@ -23,7 +23,6 @@ __all__ = [
     "Kind",
     "Label",
     "Node",
-    "Pairing",
     "ancestor_at",
     "jump_of",
     "misplaced",
@@ -124,50 +123,9 @@ def on_path(node: Node, leaf: Node | None, get: Callable[[int], Node]) -> bool:
 # --- calls and results
 
 
-@dataclass(slots=True)
-class Pairing:
-    """Calls and results along a path, message by message, from the root or any place where none is open.
-
-    Attributes:
-        open: ids of the calls that wait for a result, with how many times.
-    """
-
-    open: Counter[str]
-
-    @classmethod
-    def start(cls, messages: Iterable[Message] = ()) -> Pairing:
-        """The pairing after `messages`."""
-        pairing = cls(Counter())
-        for message in messages:
-            pairing.take(message)
-        return pairing
-
-    def take(self, message: Message) -> list[tuple[str, str]]:
-        """Go on by one message: what does not pair, as kind and words."""
-        wrong: list[tuple[str, str]] = []
-        if message.role == "tool":
-            for part in message.parts:
-                if isinstance(part, ToolResult):
-                    if self.open[part.call_id] > 0:
-                        self.open[part.call_id] -= 1
-                    else:
-                        wrong.append(
-                            ("orphan-result", f"a result of {_name(part.call_id)}, which is not open")
-                        )
-            self.open = +self.open
-            return wrong
-        wrong += [("open-call", f"{_name(call)} has no result before it") for call in self.open]
-        self.open = Counter(part.id for part in message.parts if isinstance(part, ToolCall))
-        return wrong
-
-
-def _name(call_id: str) -> str:
-    return f"call {call_id!r}" if call_id else "a call without id"
-
-
 def open_calls(messages: Sequence[Message]) -> tuple[str, ...]:
     """Ids of the calls that wait for a result after `messages`."""
-    return tuple(Pairing.start(messages).open)
+    return tuple(OpenCalls.after(messages).open)
 
 
 def misplaced(message: Message) -> Iterator[str]:
@@ -185,7 +143,7 @@ def misplaced(message: Message) -> Iterator[str]:
 
 def problems(messages: Iterable[tuple[str, Message]]) -> list[Diagnostic]:
     """What is wrong in a path of messages, each with its id."""
-    pairing = Pairing.start()
+    pairing = OpenCalls.after()
     found: list[Diagnostic] = []
     for where, message in messages:
         found += [Diagnostic("impossible-role", where, what) for what in misplaced(message)]

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from snapshot.errors import SessionDamaged, SessionError
 from snapshot.messages import Diagnostic, Message, Transcript
+from snapshot.requests.tool_pairing import OpenCalls
 from snapshot.session.checkpoint import Checkpoint
 from snapshot.session.integrity import structure
 from snapshot.session.rows import Rows
-from snapshot.session.tree import Branch, Label, Node, Pairing, misplaced, problems
+from snapshot.session.tree import Branch, Label, Node, misplaced, problems
 
 __all__ = ["Projection", "View"]
 
@@ -177,7 +178,7 @@ class View:
         """Depth that a checkpoint's verbatim part starts at; `node` is its own, or the leaf before it."""
         return self.rows.find(checkpoint.first_kept).depth if checkpoint.first_kept else node.depth + 1
 
-    def _group(self, leaf: Node | None) -> Pairing:
+    def _group(self, leaf: Node | None) -> OpenCalls:
         """The calls that are open after `leaf`."""
         group: list[Message] = []
         for node in self.rows.ascend(leaf):
@@ -185,7 +186,7 @@ class View:
                 group.append(self.rows.message(node))
                 if node.role != "tool":
                     break
-        return Pairing.start(reversed(group))
+        return OpenCalls.after(reversed(group))
 
     def _clean(self, leaf: Node | None) -> Node | None:
         """The nearest node at or above `leaf` after which no call is open."""

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from snapshot.parts.media import media_type_of
+
 __all__ = ["Payload", "payloads"]
 
 # A payload from which something could be decoded; shorter ones are examples in prose.
@@ -28,19 +30,6 @@ _BARE = re.compile(
 # Every bare payload has a run as long as its shortest line. Searching for that costs a tenth of the pattern.
 _IS_BASE64 = bytes(chr(code).isalnum() or chr(code) in "+/" for code in range(128)) + bytes(128)
 _LINE = b"\x01" * 60
-_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF8", "image/gif"),
-    (b"RIFF", "image/webp"),
-    (b"%PDF", "application/pdf"),
-    (b"PK\x03\x04", "application/zip"),
-    (b"\x1f\x8b", "application/gzip"),
-    (b"(\xb5/\xfd", "application/zstd"),
-    (b"wOF2", "font/woff2"),
-    (b"OggS", "audio/ogg"),
-    (b"ID3", "audio/mpeg"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +79,7 @@ def _varied(run: str) -> bool:
 
 def _sniff(run: str) -> str:
     head = base64.b64decode(run[:64].replace("\n", "")[:60])
-    return next((kind for magic, kind in _MAGIC if head.startswith(magic)), "application/octet-stream")
+    return media_type_of(head) or "application/octet-stream"
 
 
 def _size(run: str) -> int:

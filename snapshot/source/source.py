@@ -19,11 +19,8 @@ own words are content, and page text prints them as code points: nothing can for
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_left
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from snapshot.messages import (
     File,
@@ -37,16 +34,13 @@ from snapshot.messages import (
     ToolResult,
     Transcript,
 )
+from snapshot.parts.characters import strict_text
+from snapshot.parts.exact_json import members
+from snapshot.parts.kinds import Sealed, family_of, pieces
 from snapshot.source.marks import ELIDED, FIELD, SCOPE
 from snapshot.source.payloads import payloads
 
-__all__ = ["SEALED", "Elision", "Source", "slice_of", "source_of", "strict_text"]
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-# Parts that say nothing to anybody but the provider: encrypted, and no words.
-SEALED = ("redacted_thinking", "compaction")
+__all__ = ["Elision", "Source", "slice_of", "source_of", "strict_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +95,6 @@ def source_of(transcript: Transcript, *, reasoning: bool = True) -> Source:
     for message in transcript.messages:
         writer.message(message, reasoning=reasoning)
     return writer.source()
-
-
-def strict_text(text: str) -> tuple[str, int]:
-    """The text with U+FFFD for each lone surrogate, which no valid UTF-8 holds; how many there were."""
-    return _SURROGATE.subn("\ufffd", text)
 
 
 class _Writer:
@@ -182,9 +171,12 @@ class _Writer:
                 self._put(f"{role} ")
                 self._attachment(part)
                 self._put("\n")
-            case Opaque(kind, text):
-                if kind not in SEALED:
-                    self._entry(f"{role} {_one_line(kind)}", text)
+            case Opaque(kind):
+                if family_of(part) != "sealed":
+                    self._mark(SCOPE)
+                    self._put(f"{role} {_one_line(kind)}\n")
+                    self._opaque(part)
+                    self._put("\n")
 
     def _attachment(self, part: Image | File | Opaque) -> None:
         match part:
@@ -197,9 +189,17 @@ class _Writer:
                     self.content(text)
                 else:
                     self._elide(media_type, len(data), "" if data else _one_line(source))
-            case Opaque(kind, text):
+            case Opaque(kind):
                 self._put(f"{_one_line(kind)} ")
-                self.content(text)
+                self._opaque(part)
+
+    def _opaque(self, part: Opaque) -> None:
+        """What a part says, and marks in place of what is encrypted."""
+        for piece in pieces(part):
+            if isinstance(piece, Sealed):
+                self._elide(piece.what, piece.size)
+            else:
+                self.content(piece)
 
     def _call(self, call: ToolCall) -> None:
         self._numbered += 1
@@ -207,9 +207,13 @@ class _Writer:
             self._calls[call.id] = self._numbered
         self._mark(SCOPE)
         self._put(f"call {self._numbered} {_one_line(call.name)}")
-        for name, value in _arguments(call.arguments):
+        found = members(call.arguments or "{}")
+        for name, value, raw in [("", call.arguments, "")] if found is None else found:
             self._mark(FIELD)
-            if isinstance(value, str):
+            if raw:  # numbers and equal keys as they were written
+                self._put(f"{_one_line(name)}:")
+                self.content(raw)
+            elif isinstance(value, str):
                 self._put(f"{_one_line(name)}=")
                 self.content(value)
             else:
@@ -231,18 +235,6 @@ class _Writer:
             self._put("no output")
             self._mark(ELIDED)
         self._put("\n")
-
-
-def _arguments(text: str) -> Iterator[tuple[str, Any]]:
-    """Name and value of each argument; one nameless text where the arguments are no JSON object."""
-    try:
-        values = json.loads(text) if text else {}
-    except (ValueError, RecursionError):
-        values = None
-    if isinstance(values, dict):
-        yield from values.items()
-    else:
-        yield "", text
 
 
 def _one_line(text: str) -> str:

@@ -17,6 +17,7 @@ from snapshot.messages import (
     ToolResult,
     Transcript,
 )
+from snapshot.parts.kinds import KINDS
 from snapshot.transcripts.io.json_values import (
     JsonObject,
     a_type,
@@ -38,7 +39,7 @@ _ROLES: dict[str, Role] = {
     "user": "user", "function": "user", "tool": "user", "model": "assistant", "system": "system",
 }  # fmt: skip
 # Parts that are known and yet nobody's words: code that the service ran, and its own tools.
-_KEPT = ("executableCode", "codeExecutionResult", "toolCall", "toolResponse")
+_KEPT = tuple(kind.name for kind in KINDS if kind.api == "gemini" and kind.family.startswith("provider"))
 # What stands beside the one key that says what a part is.
 _BESIDE = frozenset(
     {"thought", "thoughtSignature", "mediaResolution", "videoMetadata", "partMetadata"}

@@ -5,8 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeAlias, cast
+
+from snapshot.parts.exact_json import encode, number
 
 __all__ = [
     "JsonObject",
@@ -28,14 +31,14 @@ JsonObject: TypeAlias = dict[str, object]
 _INT_DIGITS = 4000  # Python refuses to convert more than 4300 digits
 
 
-def _parse_int(digits: str) -> int | str:
-    """An integer, or its digits where Python would refuse to print it again."""
-    return int(digits) if len(digits) <= _INT_DIGITS else digits
+def _parse_int(digits: str) -> int | float:
+    """An integer; a number that knows its digits where Python would refuse to print it again."""
+    return int(digits) if len(digits) <= _INT_DIGITS else number(digits)
 
 
 # Not strict: a raw tab or newline inside a string is a writer's slip, not a reason to lose the text.
-_DECODER = json.JSONDecoder(strict=False)
-_SLOW_DECODER = json.JSONDecoder(strict=False, parse_int=_parse_int)
+_DECODER = json.JSONDecoder(strict=False, parse_float=number)
+_SLOW_DECODER = json.JSONDecoder(strict=False, parse_float=number, parse_int=_parse_int)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
 
 
@@ -55,7 +58,7 @@ def parse(text: str) -> object:
         # What it takes it reads as the standard library does. What it refuses (lone surrogates, raw tabs in
         # strings, NaN, deep nesting, damage) is for the lenient parser.
         with suppress(ValueError, RecursionError):
-            return quick.decode(text)
+            return quick.Decoder(float_hook=number).decode(text)
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError:
@@ -77,6 +80,9 @@ def parse_at(text: str, start: int) -> tuple[object, int]:
 def plain(value: object, place: str = "") -> object:
     """A copy of `value`, as JSON would bring it back: tuples as lists, bytes as base64.
 
+    Objects of the SDKs (whatever has `model_dump`) are what the SDK itself would send for them: the fields
+    that were set.
+
     Raises:
         TypeError: an object of another type in it; says where.
     """
@@ -88,13 +94,24 @@ def plain(value: object, place: str = "") -> object:
         return base64.b64encode(value).decode("ascii")
     if value is None or isinstance(value, str | int | float):
         return value
+    if not isinstance(value, type) and callable(dump := getattr(value, "model_dump", None)):
+        return plain(_dumped(dump, value), place)
     name = type(value).__name__
     raise TypeError(f"messages{place} is a {name}: give plain dictionaries, such as its model_dump() makes")
 
 
+def _dumped(dump: Callable[..., object], value: object) -> object:
+    """What `model_dump` of an SDK's object gives, in the way in which the SDKs call it themselves."""
+    hidden = getattr(value, "__api_exclude__", None)
+    try:
+        return dump(mode="json", by_alias=True, exclude_unset=True, exclude=hidden)
+    except TypeError:  # somebody's own method, or an older one
+        return dump()
+
+
 def compact(value: object) -> str:
-    """`value` as JSON without spaces, every character as itself."""
-    return _ENCODER.encode(value)
+    """`value` as JSON without spaces, every character as itself and every number as it was written."""
+    return encode(value, _ENCODER.encode)
 
 
 def quoted(value: object, limit: int = 60) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,7 +22,9 @@ from snapshot.messages import (
     Transcript,
     Usage,
 )
-from snapshot.source.visible import is_blank
+from snapshot.parts.characters import LONE_SURROGATE, is_blank
+from snapshot.parts.media import media_type_of
+from snapshot.requests.tool_pairing import pair
 from snapshot.transcripts.io.json_values import (
     JsonObject,
     a_type,
@@ -33,7 +34,6 @@ from snapshot.transcripts.io.json_values import (
     quoted,
     type_name,
 )
-from snapshot.transcripts.io.signatures import image_type
 from snapshot.transcripts.io.source import Source
 from snapshot.transcripts.reading.harness import NONE, rules_for
 from snapshot.transcripts.reading.speakers import runs_of
@@ -48,7 +48,6 @@ _ROLES: dict[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _PLACES = 4  # places that a diagnostic names; the others are counted
 
 
@@ -274,36 +273,47 @@ class Builder:
         self._drafts = drafts
 
     def _check_pairs(self) -> None:
-        open_calls: dict[str, tuple[_Draft, str]] = {}
+        pairs = pair(draft.parts for draft in self._drafts)
+        orphans, unanswered = set(pairs.orphans), set(pairs.unanswered)
+        talk = (
+            n for n, draft in reversed(list(enumerate(self._drafts))) if draft.role in ("user", "assistant")
+        )
+        last = next(talk, -1)  # the last batch may still be running
         seen: set[str] = set()
-        for draft in self._drafts:
-            for number, part in enumerate(draft.parts):
+        for number, draft in enumerate(self._drafts):
+            for place, part in enumerate(draft.parts):
                 if isinstance(part, ToolCall):
-                    where = draft.place(number)
-                    if not part.id:
-                        self.odd("no-id", where, "a call without an id; it is paired with nothing")
-                        continue
-                    if part.id in seen:
-                        self.odd("repeated-id", where, "a call has the id of an earlier one")
-                    seen.add(part.id)
-                    open_calls[part.id] = draft, where
-                elif isinstance(part, ToolResult) and open_calls.pop(part.call_id, None) is None:
-                    where = draft.place(number)
+                    self._check_call(part, draft.place(place), seen)
+                    if (number, place) in unanswered:
+                        self._open_call(draft.place(place), running=number == last)
+                elif isinstance(part, ToolResult):
                     if not part.call_id:
-                        self.odd("no-id", where, "a result that names no call; it is paired with nothing")
-                    elif part.call_id not in seen:
-                        self.odd("orphan-result", where, "a result whose call is not in the transcript")
-                    else:
-                        self.odd("orphan-result", where, "a second result of a call that was answered before")
-        talk = (draft for draft in reversed(self._drafts) if draft.role in ("user", "assistant"))
-        last = next(talk, None)
-        for draft, where in open_calls.values():
-            if draft is not last:
-                self.odd("open-call", where, "a call that was never answered")
-            else:  # it may still be running
-                self.odd(
-                    "unfinished-turn", where, "the last call has no result yet; the turn is not finished"
-                )
+                        self.odd(
+                            "no-id",
+                            draft.place(place),
+                            "a result that names no call; read as one of a call without an id",
+                        )
+                    if (number, place) in orphans:
+                        self._orphan(part, draft.place(place), seen)
+
+    def _check_call(self, call: ToolCall, where: str, seen: set[str]) -> None:
+        if not call.id:
+            self.odd("no-id", where, "a call without an id; the next result without one is read as its own")
+        elif call.id in seen:
+            self.odd("repeated-id", where, "a call has the id of an earlier one")
+        seen.add(call.id)
+
+    def _open_call(self, where: str, *, running: bool) -> None:
+        if running:
+            self.odd("unfinished-turn", where, "the last call has no result yet; the turn is not finished")
+        else:
+            self.odd("open-call", where, "a call that was never answered")
+
+    def _orphan(self, result: ToolResult, where: str, seen: set[str]) -> None:
+        if result.call_id in seen:
+            self.odd("orphan-result", where, "a second result of a call that was answered before")
+        else:
+            self.odd("orphan-result", where, "a result whose call is not in the transcript")
 
     def _check_blanks(self) -> None:
         """Report words of which nothing is seen; they stay, and no request has them."""
@@ -334,7 +344,7 @@ class Builder:
             return replace(part, content=kept)
         if not isinstance(part, Image) or not part.data or part.media_type.endswith("/*"):
             return part
-        found = image_type(part.data)
+        found = media_type_of(part.data)
         if not found or found == part.media_type:
             return part
         note = f"an image said to be {quoted(part.media_type)} is {found}; read as what it is"
@@ -345,7 +355,7 @@ class Builder:
         for draft in self._drafts:
             for text in _strings(draft.parts):
                 if not text.isascii():
-                    for _ in _LONE_SURROGATE.finditer(text):
+                    for _ in LONE_SURROGATE.finditer(text):
                         note = "half of a surrogate pair, which is no character; kept as it is"
                         self.odd("lone-surrogate", draft.where, note)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from snapshot.messages import Role, Transcript
+from snapshot.parts.kinds import KINDS
 from snapshot.transcripts.io import jsonl
 from snapshot.transcripts.io.json_values import JsonObject, as_list, as_object, as_text
 from snapshot.transcripts.io.source import MISSING, Sample, Source
@@ -27,7 +28,7 @@ _IDS = ("id", "conversation_id", "custom_id", "uuid")
 __all__ = ["Dialogue", "dialects", "dialogue_threads", "opened", "sampled"]
 
 _ANTHROPIC_BLOCKS = frozenset(
-    {"document", "image", "redacted_thinking", "server_tool_use", "thinking", "tool_result", "tool_use"}
+    kind.name for kind in KINDS if kind.api == "anthropic" and kind.family not in ("text", "note")
 )
 _OPENAI_BLOCKS = frozenset({"file", "image_url", "input_audio", "refusal"})
 _OPENAI_KEYS = frozenset({"function_call", "reasoning_content", "refusal", "tool_call_id", "tool_calls"})

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from urllib.parse import unquote_to_bytes
 
 from snapshot.messages import File, Image, Opaque, Part, Role, Text, ToolResult
+from snapshot.parts.kinds import family_of
 from snapshot.transcripts.io.json_values import (
     JsonObject,
     a_type,
@@ -84,9 +85,11 @@ def _read_block(builder: Builder, item: object, where: str, handlers: Handlers) 
 
 
 def read_opaque(builder: Builder, value: object, kind: str, where: str) -> Opaque:
-    """Keep a part that is not understood, and count it."""
-    builder.odd("unknown-part", where, f"a part of type {quoted(kind)} is not known; kept whole")
-    return Opaque(kind, compact(value))
+    """Keep a part whole, and count it where it is of a kind that nobody knows."""
+    part = Opaque(kind, compact(value))
+    if family_of(part) is None:
+        builder.odd("unknown-part", where, f"a part of type {quoted(kind)} is not known; kept whole")
+    return part
 
 
 def read_text(builder: Builder, block: JsonObject, where: str) -> Sequence[Part]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
-import re
-from typing import Any, NoReturn
+from functools import partial
+from typing import Any
+
+from snapshot.parts.characters import LONE_SURROGATE, strict_text
+from snapshot.parts.exact_json import decode, encode
 
 __all__ = ["encoded", "strict", "value_of"]
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _DEEPEST = 200  # levels; far below what Python's recursion allows, far above what a tool is given
 
 
@@ -18,28 +19,10 @@ def value_of(text: str) -> Any:
     if not text or text[0] not in '{["-0123456789tfn':
         return None
     try:
-        value = json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_distinct)
+        value = decode(text)
     except (ValueError, RecursionError):
         return None
     return value if _is_flat(value) else None
-
-
-def _refuse(_word: str) -> NoReturn:
-    raise ValueError
-
-
-def _finite(digits: str) -> float:
-    value = float(digits)
-    if not math.isfinite(value):
-        raise ValueError
-    return value
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        raise ValueError
-    return value
 
 
 def _is_flat(value: Any) -> bool:
@@ -59,19 +42,20 @@ def _is_flat(value: Any) -> bool:
 def encoded(document: Any, *, lines: bool) -> bytes:
     """A document as UTF-8: pretty, or a row of the list a line. Halves of surrogate pairs are escaped."""
     if lines:
-        text = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in document)
+        row_of = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
+        text = "".join(encode(row, row_of) + "\n" for row in document)
     else:
         text = _pretty(document) + "\n"
-    return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode("utf-8")
+    return LONE_SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode("utf-8")
 
 
 def _pretty(document: Any) -> str:
     try:
-        return json.dumps(document, ensure_ascii=False, indent=1)
+        return encode(document, partial(json.dumps, ensure_ascii=False, indent=1))
     except RecursionError:  # the indenting encoder reaches less deep than the other one
-        return json.dumps(document, ensure_ascii=False)
+        return encode(document, partial(json.dumps, ensure_ascii=False))
 
 
 def strict(text: str) -> str:
     """The text as UTF-8 can hold it: U+FFFD for each half of a surrogate pair."""
-    return _SURROGATE.sub("\ufffd", text)
+    return strict_text(text)[0]
