@@ -31,7 +31,7 @@ __all__ = ["Fact", "Factsheet", "factsheet", "find", "ranked_facts"]
 _RISK = {
     "named": 9.0,
     "hash": 2.0, "uuid": 2.0, "identifier": 1.8, "ip": 1.6, "url": 1.4, "path": 1.5, "mail": 1.4,
-    "version": 1.0, "number": 0.5, "host": 1.0, "time": 0.3, "name": 1.0,
+    "version": 1.0, "number": 0.3, "host": 1.0, "time": 0.2, "name": 1.0,
 }  # fmt: skip
 # What a string is worth more that has a look-alike in the same text, and if one of the two is spoken of.
 _TWIN, _TWIN_ASKED = 2.0, 8.0

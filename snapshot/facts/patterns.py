@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, TypeAlias
@@ -67,8 +67,6 @@ _OTHER_HOSTS = re.compile("io|dev|ai|cloud|de|uk|fr|nl|eu|ch|at|es|it|pl|se|us|c
 
 def _url(found: str) -> str:
     """Without the punctuation of the sentence, and the brackets, around it."""
-    if next_url := _NEXT_URL.search(found):
-        found = found[: next_url.start()]
     waiting: list[str] = []
     for at, char in enumerate(found):
         if char in "([":
@@ -80,7 +78,6 @@ def _url(found: str) -> str:
     return found if len(found) > found.index("://") + 3 else ""
 
 
-_NEXT_URL = re.compile(r"[,;|](?=[A-Za-z][A-Za-z0-9+.-]{1,15}://)")
 _OPENS = {")": "(", "]": "["}
 _MIXED = re.compile(r"_|[A-Za-z]\d|\d[A-Za-z]|[A-Za-z0-9]\.[A-Za-z]|[A-Za-z]\.\d")
 
@@ -97,8 +94,8 @@ def _path(found: str) -> str:
     absolute = found[:1] in "/~." or found[1:2] == ":"
     if not segments or found.startswith("HTTP/") or (len(segments) < 2 and not _MIXED.search(found)):
         return ""
-    if absolute:
-        return found if any(char.isalnum() for char in found) else ""
+    if absolute:  # but no /+14p/p of sed
+        return found if any(char.isalnum() for char in found) and found[1:2] not in "+%=" else ""
     sure = "." in segments[-1] and bool(_EXTENSIONS.fullmatch(segments[-1].rpartition(".")[2]))
     return found if sure or any(_MIXED.search(segment) for segment in segments) else ""
 
@@ -132,6 +129,8 @@ def _ip(found: str) -> str:
 
 def _version(found: str) -> str:
     """Three parts or more, at least two of them numbers; or two behind a v."""
+    if re.fullmatch(r"\d{1,3}(?:\.\d{3}){2,9}", found):
+        return ""  # a number
     parts = re.split(r"[.+-]", found.lstrip("vV"))
     numbers = sum(part.isdigit() for part in parts)
     return found if (len(parts) > 2 and numbers > 1) or (found[0] in "vV" and parts[0].isdigit()) else ""
@@ -193,6 +192,8 @@ _BLANK = " \u2009\u202f\u00a0"
 _GROUPED = r"\d{1,3}(?: \d{3}){1,9}(?:[.,]\d{1,40})?(?! ?\d)"
 _PLAIN = r"\d{1,40}+(?>(?:[.,'’\u2009\u202f\u00a0]\d{1,40}+){0,12})(?![.,'’]\d)(?>(?:[eE][-+]?\d{1,3})?)"
 
+_NO_URL = r"\s\"'<>`{}|\\^✂‣⁋。，、；：？！（）「」『』【】《》"
+
 # In order of precedence: each with its pattern, and what becomes of a match ("" if it is none after all).
 # Python before 3.11.5 gets possessive quantifiers behind groups wrong: such groups are atomic instead.
 _PATTERNS: tuple[tuple[Kind, re.Pattern[str], Callable[[str], str]], ...] = (
@@ -200,7 +201,7 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str], Callable[[str], str]], ...] = (
         "url",
         re.compile(
             rf"(?<![{_LETTER}+.-])[A-Za-z][A-Za-z0-9+.-]{{1,15}}+://"
-            r"[^\s\"'<>`{}|\\^✂‣⁋。，、；：？！（）「」『』【】《》]++(?!\{)"
+            rf"(?>(?:[^{_NO_URL})\],;]++|[)\],;](?![,;]?(?:[(\[]|[A-Za-z][A-Za-z0-9+.-]{{1,15}}://)))+)(?!\{{)"
         ),
         _url,
     ),
@@ -235,8 +236,8 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str], Callable[[str], str]], ...] = (
         "time",
         re.compile(
             r"(?<![\w.:-])(?:\d{4}-\d\d-\d\d"
-            r"(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[ ]?[+-]\d\d:?\d\d)?)?"
-            r"|\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?)(?![\w:-]|[.,]\d)"
+            r"(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,40})?)?(?:Z|[ ]?[+-]\d\d:?\d\d)?)?"
+            r"|\d\d?:\d\d:\d\d(?:[.,]\d{1,40})?)(?![\w:-]|[.,]\d)"
         ),
         str,
     ),
@@ -258,14 +259,15 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str], Callable[[str], str]], ...] = (
         "version",
         re.compile(
             rf"(?<![{_LETTER}.\\-])[0-9A-Za-z_]{{1,40}}+(?>(?:[.+-][0-9A-Za-z]{{1,16}}+){{1,8}})"
-            r"(?![\w-]|[.+]\w)"
+            r"(?![\w-]|[.+]\w|:\d\d:)"
         ),
         _version,
     ),
     (
         "number",
         re.compile(
-            rf"(?<![\w.,'’/\\])(?<![0-9][{_BLANK}])[-+−]?(?:[$€£][{_BLANK}]?)?(?>{_GROUPED}|{_PLAIN})"
+            rf"(?<![\w.,'’/\\])(?<![0-9][{_BLANK[1:]}])[-+−]?"
+            rf"(?:[$€£][{_BLANK}]?)?(?>(?<![0-9] ){_GROUPED}|{_PLAIN})"
             rf"(?:[{_BLANK}]?(?:{_UNITS})(?![\w/]))?(?!\w)"
         ),
         _number,
@@ -280,7 +282,7 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str], Callable[[str], str]], ...] = (
     ),
 )
 _WORD = re.compile(
-    rf"{_BEFORE}(?<![0-9][.,'’](?=[0-9]))[A-Za-z0-9_]++(?>(?:-[A-Za-z0-9_]++)*)(?![{_LETTER}-]|[.,'’]\d)"
+    rf"(?<!‣){_BEFORE}(?<![0-9][.,'’](?=[0-9]))[A-Za-z0-9_]++(?>(?:-[A-Za-z0-9_]++)*)(?![{_LETTER}-]|[.,'’]\d)"
 )
 _LONGEST_WORD = 60
 # Names as code has them: flags, dotted names, words with an underscore, a hump or a hyphen; and numbers. What
@@ -296,7 +298,7 @@ _SHORTEST_NAME, _LONGEST_NAME = 5, 80
 
 # Words, as blanks part them; a number, a date or a currency that goes on behind its blank is one.
 _SPACE = r" \t\n\r\x0b\x0c"
-_GOES_ON = rf"(?:{_UNITS})(?![\w/])|\d\d:\d\d|[+-]\d\d:?\d\d|\d{{3}}(?!\d)|(?<=[$€£] )\d"
+_GOES_ON = rf"(?:{_UNITS})(?![\w/])|[+-]\d\d:?\d\d|\d"
 _CHUNK = re.compile(rf"[^{_SPACE}]++(?:(?<=[\d$€£]) (?={_GOES_ON})[^{_SPACE}]++)*")
 # What a longer string consists of, and how many of these in a row are looked up.
 _PART = re.compile(rf"[{_LETTER}]+")
@@ -307,8 +309,8 @@ _PROMISING = re.compile(r"[\d_/@\\]|[:.-]\w|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _CUT = re.compile(
     r"[….✂\[<({](?:(?<=…)|(?<=\.)\.{2,}"
     r"|(?<=✂)[^✂\n]{0,80}left out[^✂\n]{0,40}✂\n?"
-    r"|(?<=[\[<({])[^\[\]<>(){}\n]{0,60}(?i:truncated|omitted|elided|left out|clipped|more characters)"
-    r"[^\[\]<>(){}\n]{0,60}[\]>)}]\n?)"
+    r"|(?<=[\[<({])[A-Za-z0-9 .…,:;%-]{0,60}(?i:truncated|omitted|elided|left out|clipped|more characters)"
+    r"[A-Za-z0-9 .…,:;%-]{0,60}[\]>)}]\n?)"
 )
 
 
@@ -331,15 +333,15 @@ def find(text: str, *, names: bool = False) -> tuple[Fact, ...]:
     for chunk in chunks:
         starts.append(at)
         at += len(chunk) + 1
-    begins, ends = _cuts(text)
+    cuts = _cuts(text)
     kinds: dict[str, Kind] = {}
     places: defaultdict[str, list[int]] = defaultdict(list)
     for at, found, kind in _strings("\n".join(chunks), names):
         number = bisect_right(starts, at) - 1
         inside, length = at - starts[number], len(found)
         there = [start + inside for start in offsets[chunks[number]]]
-        if begins or ends:
-            there = [start for start in there if start not in ends and start + length not in begins]
+        if cuts:
+            there = [start for start in there if not _touches(start, start + length, cuts)]
         if there:
             kinds.setdefault(found, kind)
             places[found] += there
@@ -407,16 +409,19 @@ def parts_of(text: str) -> set[str]:
     return found
 
 
-def _cuts(text: str) -> tuple[set[int], set[int]]:
-    """Where marks of something cut begin, and where they end."""
-    begins: set[int] = set()
-    ends: set[int] = set()
+def _cuts(text: str) -> list[tuple[int, int]]:
+    """The half-open spans of marks of something cut, ascending."""
+    found: list[tuple[int, int]] = []
     for match in _CUT.finditer(text):
         start, stop = match.span()
         in_words = text[start] not in "…."
-        begins.add(start - (in_words and text[start - 1 : start] == "\n"))
-        ends.add(stop)
-    return begins, ends
+        found.append((start - (in_words and text[start - 1 : start] == "\n"), stop))
+    return found
+
+
+def _touches(start: int, stop: int, cuts: Sequence[tuple[int, int]]) -> bool:
+    number = bisect_right(cuts, stop, key=lambda cut: cut[0]) - 1
+    return number >= 0 and cuts[number][1] >= start
 
 
 _LOOK = str.maketrans("OolI|SBZb", "001115826")
