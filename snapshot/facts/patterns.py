@@ -163,6 +163,11 @@ _HUMPS = re.compile(r"[a-z]{2}[A-Z]{1,8}[a-z]|[a-z]{2}[A-Z].{3}")
 
 
 def _identifier(found: str) -> tuple[str, Kind] | None:  # noqa: PLR0911 - a form each
+    if not 3 <= len(found) <= _LONGEST_WORD:
+        return None
+    humped = found[0].islower() and len(found) > 4 and bool(_HUMPS.search(found))
+    if found.isalpha():  # most words
+        return (found, "name") if humped else None
     digits = sum(char.isdigit() for char in found)
     bare = found.strip("_")
     segments = [segment for segment in re.split(r"[_-]+", found) if segment]
@@ -173,9 +178,7 @@ def _identifier(found: str) -> tuple[str, Kind] | None:  # noqa: PLR0911 - a for
     if re.fullmatch(r"\d+-[A-Za-z]+|[bcdlps]?(?:[r-][w-][xsStT-]){3}", found):
         return None  # grep's 12-class, ls's drwxr-xr-x
     if digits:
-        if len(found) < 3 or (
-            len(found) < 4 and found.islower() and found[:-1].isalpha() and found[0] in "vV"
-        ):
+        if len(found) < 4 and found.islower() and found[:-1].isalpha() and found[0] in "vV":
             return None
         if all(_DIGIT_SEGMENT.fullmatch(segment) for segment in segments):
             return (found, "name") if len(segments) > 1 and "_" in bare else None
@@ -183,9 +186,7 @@ def _identifier(found: str) -> tuple[str, Kind] | None:  # noqa: PLR0911 - a for
     if "-" in found:
         vowelless = sum(not re.search("[aeiouyAEIOUY]", segment) for segment in segments)
         return (found, "identifier") if len(segments) > 2 and vowelless > 1 else None
-    if "_" in bare or (found[0].islower() and len(found) > 4 and _HUMPS.search(found)):
-        return found, "name"
-    return None
+    return (found, "name") if humped or "_" in bare else None
 
 
 _BLANK = " \u2009\u202f\u00a0"
@@ -357,37 +358,29 @@ def _strings(text: str, names: bool) -> Iterator[tuple[int, str, Kind]]:
     for kind, pattern, trim in _PATTERNS:
         trimmed = cache(trim)
         for match in pattern.finditer(text):
-            start, stop = match.span()
-            if stop - start > 4 * _LONGEST:
-                taken[start:stop] = b"\1" * (stop - start)
-            elif taken.find(1, start, stop) < 0 and (found := trimmed(match[0])):
-                start += match[0].index(found)
+            whole = match[0]
+            if len(whole) > 4 * _LONGEST:
+                taken[match.start() : match.end()] = b"\1" * len(whole)
+            elif (found := trimmed(whole)) and taken.find(1, match.start(), match.end()) < 0:
+                start = match.start() + whole.index(found)
                 taken[start : start + len(found)] = b"\1" * len(found)
                 if len(found) <= _LONGEST:
                     yield start, found, kind
-    identifier = cache(_identifier)
-    for match in _WORD.finditer(text):
-        start, stop = match.span()
-        if 3 <= stop - start <= _LONGEST_WORD and taken.find(1, start, stop) < 0:
-            known = identifier(match[0])
-            if known:
-                yield start, *known
-    if names:
-        yield from _names(text, taken)
+    for pattern, judge in ((_WORD, cache(_identifier)), (_NAME, cache(_code_name)))[: 1 + names]:
+        for match in pattern.finditer(text):
+            known = judge(match[0])
+            if known and taken.find(1, match.start(), match.end()) < 0:
+                yield match.start(), *known
 
 
-def _names(text: str, taken: bytearray) -> Iterator[tuple[int, str, Kind]]:
-    for match in _NAME.finditer(text):
-        start, stop = match.span()
-        if taken.find(1, start, stop) >= 0:
-            continue
-        name = match[0].rstrip("-")
-        if name[0].isdigit():
-            yield start, name, "number" if len(name) < _LONG_NUMBER else "identifier"
-        elif _SHORTEST_NAME <= len(name) <= _LONGEST_NAME and (
-            _TELLING.search(name) or (len(name) > _SHORTEST_NAME and "-" in name)
-        ):
-            yield start, name, "name"
+def _code_name(found: str) -> tuple[str, Kind] | None:
+    name = found.rstrip("-")
+    if name[0].isdigit():
+        return (name, "number" if len(name) < _LONG_NUMBER else "identifier")
+    if not _SHORTEST_NAME <= len(name) <= _LONGEST_NAME:
+        return None
+    telling = _TELLING.search(name) or (len(name) > _SHORTEST_NAME and "-" in name)
+    return (name, "name") if telling else None
 
 
 def parts_of(text: str) -> set[str]:
