@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,7 @@ __all__ = ["Beside", "facts_of", "ledger_text", "statements_for", "words_of"]
 
 # Shares of the goal that each may take.
 STATEMENTS, FACTS, LEDGER = 0.15, 0.08, 0.06
+_ESCAPE = re.compile(r"\\[nrt\"]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,12 @@ def statements_for(context: Context, archive: Archive) -> tuple[Statement, ...]:
 
 
 def facts_of(context: Context, archive: Archive, tail: Sequence[Message]) -> Beside:
-    """The factsheet of what the archive's pages or its summary stand for."""
+    """The factsheet of what the archive's pages or its summary stand for, without what is text besides."""
+    text = [*words_of(context.messages[: context.head]), *words_of(tail), archive.ledger, archive.summary]
     sheet = factsheet(
         archive.source,
         archive.pages,
-        tail="\n".join(words_of(tail)),
+        tail="\n".join([*text, *(item.text for item in archive.statements)]),
         budget=int(FACTS * context.budget.goal / context.estimator.scale),
         reader=context.reader,
         keep=[value for _, value in resources_of(archive.messages, context.options.keep_fields)],
@@ -64,14 +67,14 @@ def ledger_text(context: Context) -> str:
 
 
 def words_of(messages: Sequence[Message]) -> list[str]:
-    """All text of messages, for what a tail mentions."""
+    """All text of messages, for what is there as text; arguments without the escapes of JSON."""
     found: list[str] = []
     for message in messages:
         for part in message.parts:
             inner = part.content if isinstance(part, ToolResult) else (part,)
             found += [item.text for item in inner if isinstance(item, Text)]
             if isinstance(part, ToolCall):
-                found.append(part.arguments)
+                found.append(_ESCAPE.sub(" ", part.arguments))
     return found
 
 

@@ -1,9 +1,9 @@
 """The factsheet: exact strings that are likely to be needed and that a vision model misreads, as text.
 
-`find` and `names_in` know them by their form. The sheet takes what its budget has room for, what matters
-first: how likely a string is needed next (`use`), weighed by how badly models misread its kind (of
-hexadecimal digits most readers get none right at small cells, and what they give instead is plausible), for
-the tokens it takes. What the tail has as text is not said again.
+`find` knows them by their form. The sheet takes what its budget has room for, what matters first: how likely
+a string is needed next (`use`), weighed by how badly models misread its kind (of hexadecimal digits most
+readers get none right at small cells, and what they give instead is plausible), for the tokens it takes. What
+the request has as text already is not said again, nor what stands whole in a longer string of the sheet.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from snapshot.facts.patterns import Fact, find, look
-from snapshot.facts.use import Uses, as_facts, names_in
-from snapshot.models.tokens import most_chars, most_tokens, text_tokens
+from snapshot.facts.patterns import Fact, find, look, parts_of
+from snapshot.facts.use import Uses
+from snapshot.models.tokens import most_tokens, text_tokens
 from snapshot.source.marks import ELIDED
 from snapshot.source.source import Source, strict_text
 
@@ -31,10 +31,10 @@ __all__ = ["Fact", "Factsheet", "factsheet", "find", "ranked_facts"]
 _RISK = {
     "named": 9.0,
     "hash": 2.0, "uuid": 2.0, "identifier": 1.8, "ip": 1.6, "url": 1.4, "path": 1.5, "mail": 1.4,
-    "version": 1.0, "number": 0.5, "host": 1.0, "time": 0.3, "name": 1.0,
+    "version": 1.0, "number": 0.3, "host": 1.0, "time": 0.2, "name": 1.0,
 }  # fmt: skip
-# What a string is worth more that has a look-alike in the same text.
-_TWIN = 2.0
+# What a string is worth more that has a look-alike in the same text, and if one of the two is spoken of.
+_TWIN, _TWIN_ASKED = 2.0, 8.0
 # Tokens of separator and page that each string takes beside its own.
 _AROUND = 2.0
 _HEAD = "Exact strings, spelled as they are (pN: on page N). Where a page looks different, trust this list."
@@ -78,7 +78,8 @@ def factsheet(
         source: the source text that the pages were made of.
         pages: half-open spans of source text, in order, page 1 first. A string that stands on none of
             them (its stretch was left out) is listed under "no page". Empty: there are no pages.
-        tail: the text of the verbatim end of the conversation, which shows what is still of interest.
+        tail: what the request has as text besides, such as the verbatim end of the conversation. What stands
+            there is left out; but of look-alikes both are listed, since each is taken for the other.
         budget: estimated tokens that the sheet may take.
         reader: whose tokens they are.
         keep: strings that come first, whatever they look like, in the order given. Those that the budget
@@ -90,21 +91,40 @@ def factsheet(
     # What is too long for its share goes behind everything else, in the same order.
     share = max(1, budget // _SHARE)
     ranked.sort(key=lambda fact: fact.kind != "named" and _dear(fact.text, share, reader))
-    most = min(len(ranked), most_chars(budget, reader)) if budget > 0 else 0
-    ranked = _without_parts(ranked[:most]) + ranked[most:]
-    most = min(most, len(ranked))
-    labels = [_label(fact, pages) for fact in ranked[:most]]
+    ranked = _without_parts(ranked)
     head = _HEAD if pages else _HEAD_UNPAGED
-    # The text grows with every fact, so the number that fits is found by halving.
-    low, high = 0, most
+    labels = {fact.text: _label(fact, pages) for fact in ranked[: _at_most(budget, reader)]}
+    count = _most(ranked, head, labels, budget, reader)
+    # What stands in a string that came later made room for others.
+    inner = _told_by(ranked[:count])
+    chosen = [fact for fact in ranked[:count] if fact.text not in inner or fact.kind == "named"]
+    rest = [fact for fact in ranked[count:] if fact.text not in inner]
+    ranked = chosen + rest
+    labels |= {fact.text: _label(fact, pages) for fact in ranked[: _at_most(budget, reader)]}
+    count = _most(ranked, head, labels, budget, reader)
+    text = _print(head, ranked[:count], labels)
+    return Factsheet(
+        text, tuple(ranked[:count]), len(ranked) - count, text_tokens(text, reader) if text else 0
+    )
+
+
+def _at_most(budget: int, reader: ModelProfile) -> int:
+    """How many strings a sheet has room for at most: one takes three characters, with what parts it."""
+    return int(budget * reader.chars_per_token / 3) + 1 if budget > 0 else 0
+
+
+def _most(
+    ranked: Sequence[Fact], head: str, labels: Mapping[str, str], budget: int, reader: ModelProfile
+) -> int:
+    """How many of the facts have room. The text grows with each, so the number is found by halving."""
+    low, high = 0, min(len(ranked), _at_most(budget, reader))
     while low < high:
         middle = (low + high + 1) // 2
         if text_tokens(_print(head, ranked[:middle], labels), reader) <= budget:
             low = middle
         else:
             high = middle - 1
-    text = _print(head, ranked[:low], labels)
-    return Factsheet(text, tuple(ranked[:low]), len(ranked) - low, text_tokens(text, reader) if text else 0)
+    return low
 
 
 def ranked_facts(
@@ -118,38 +138,41 @@ def ranked_facts(
         exclude: strings that are listed already.
         names: whether names count that consist of words.
     """
-    text = source.text
-    found = [fact for fact in find(text) if names or fact.kind != "name"]
-    if names:
-        found += as_facts(names_in(text), found)
-    there = {fact.text for fact in find(tail)} | {name for name, _ in names_in(tail)}
     facts = [
         fact
-        for fact in _without_elisions(found, source)
-        if fact.text not in exclude and fact.text not in there
+        for fact in _without_elisions(find(source.text, names=names), source)
+        if fact.text not in exclude and (names or fact.kind != "name")
     ]
-    uses = Uses(source)
     twins = Counter(look(fact.text) for fact in facts if fact.kind != "name")
+    alike = {fact.text for fact in facts if fact.kind != "name" and twins[look(fact.text)] > 1}
+    there = {fact.text for fact in find(tail, names=True)} if tail else set[str]()
+    there |= set().union(*(parts_of(text) for text in there))
+    facts = [fact for fact in facts if fact.text in alike or fact.text not in there]
+    asked = {look(text) for text in alike & there}
+    uses = Uses(source)
 
     def worth(fact: Fact) -> float:
         score = uses.score(fact) * _RISK[fact.kind]
-        if fact.kind != "name" and twins[look(fact.text)] > 1:
-            score *= _TWIN
+        if fact.text in alike:
+            score *= _TWIN_ASKED if look(fact.text) in asked else _TWIN
         return score / (len(fact.text) / 3 + _AROUND) ** 0.5
 
     return sorted(facts, key=lambda fact: (-worth(fact), -fact.offsets[-1], fact.text))
 
 
 def _without_parts(facts: Sequence[Fact]) -> list[Fact]:
-    """The facts without names that stand in one that comes before them: `self.pool` tells `pool` as well."""
+    """The facts without those that stand in one that comes before them: `self.pool` tells `pool` as well."""
     kept: list[Fact] = []
-    said = ""
+    told: set[str] = set()
     for fact in facts:
-        if fact.kind == "name" and fact.text in said:
-            continue
-        kept.append(fact)
-        said += f"\n{fact.text}"
+        if fact.text not in told or fact.kind == "named":
+            kept.append(fact)
+            told |= parts_of(fact.text)
     return kept
+
+
+def _told_by(facts: Sequence[Fact]) -> set[str]:
+    return set().union(*(parts_of(fact.text) for fact in facts))
 
 
 def _dear(text: str, share: int, reader: ModelProfile) -> bool:
@@ -202,11 +225,12 @@ def _label(fact: Fact, pages: Sequence[tuple[int, int]]) -> str:
     return "p" + ",".join(found[number] for number in named) + ("+" if len(found) > _PAGES else "")
 
 
-def _print(head: str, facts: Sequence[Fact], labels: Sequence[str]) -> str:
+def _print(head: str, facts: Sequence[Fact], labels: Mapping[str, str]) -> str:
     """One line for each set of pages, in order of the first fact on it."""
     lines: dict[str, list[str]] = {}
     alone: list[str] = []
-    for fact, label in zip(facts, labels, strict=False):
+    for fact in facts:
+        label = labels[fact.text]
         if len(fact.text.splitlines()) > 1 or fact.text != fact.text.strip():
             # Only what a caller named looks like that; quoted, since it would break the line.
             alone.append(f"{label}: " * bool(label) + json.dumps(fact.text, ensure_ascii=False))

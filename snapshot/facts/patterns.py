@@ -1,19 +1,22 @@
 """Exact strings in a text, by their form: hashes, UUIDs, URLs, paths, versions, numbers, identifiers, …
 
-Every pattern starts behind a character that cannot belong to it and takes what it takes for good, so each
-run of characters is looked at once by each pattern, however long a line is. What one kind took, the kinds
-after it leave alone. Strings longer than `_LONGEST` are no facts: nobody types them.
+A text has few different words, so it is split at blanks and each word is looked at once. Every pattern
+starts behind a character that cannot belong to it and takes what it takes for good, so the time is linear
+however long a word is. What one kind took, the kinds after it leave alone. A string is listed whole or not
+at all: not one that goes on where its pattern ends, that was cut (`3f78685…`), or longer than `_LONGEST`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, TypeAlias
 
-__all__ = ["Fact", "Kind", "find", "look"]
+__all__ = ["Fact", "Kind", "find", "look", "parts_of"]
 
 Kind: TypeAlias = Literal[
     "hash", "uuid", "identifier", "ip", "url", "path", "mail", "version", "number", "host", "time", "name",
@@ -30,7 +33,7 @@ class Fact:
     Attributes:
         text: the string.
         kind: what it is by its form. An "identifier" mixes letters and digits or has no vowels, a "name"
-            (`drain_events`, `fooBar`) consists of words; "named" is what a caller asked for.
+            (`drain_events`, `fooBar`, `self.pool`) consists of words; "named" is what a caller asked for.
         offsets: where it stands in the text, ascending.
     """
 
@@ -39,9 +42,10 @@ class Fact:
     offsets: tuple[int, ...]
 
 
-# A letter that goes on before or behind: also accented ones. A backslash before may be an escape in JSON
-# or code, whose letter would be taken for the string's first.
-_LETTER = r"A-Za-z0-9_À-ɏ"
+# A letter that goes on before or behind: also accented, Greek and Cyrillic ones; not those of scripts that
+# set no blanks between words. A backslash before may be an escape in JSON or code, whose letter would be
+# taken for the string's first.
+_LETTER = r"A-Za-z0-9_À-ɏͰ-ԯ"
 _BEFORE = rf"(?<![{_LETTER}\\-])"
 _AFTER = rf"(?![{_LETTER}-])"
 _SEGMENT = r"[\w.@+=~%-]"
@@ -62,22 +66,27 @@ _OTHER_HOSTS = re.compile("io|dev|ai|cloud|de|uk|fr|nl|eu|ch|at|es|it|pl|se|us|c
 
 
 def _url(found: str) -> str:
-    """Without the punctuation of the sentence around it."""
-    while found and (
-        found[-1] in ".,;:!?*_~|\\"
-        or (found[-1] in ")]}" and found.count(found[-1]) > found.count(_OPENS[found[-1]]))
-    ):
-        found = found[:-1]
+    """Without the punctuation of the sentence, and the brackets, around it."""
+    waiting: list[str] = []
+    for at, char in enumerate(found):
+        if char in "([":
+            waiting.append(char)
+        elif char in _OPENS and (not waiting or waiting.pop() != _OPENS[char]):
+            found = found[:at]  # the bracket that it stands in
+            break
+    found = found.rstrip(".,;:!?*~|([")
     return found if len(found) > found.index("://") + 3 else ""
 
 
-_OPENS = {")": "(", "]": "[", "}": "{"}
+_OPENS = {")": "(", "]": "["}
 _MIXED = re.compile(r"_|[A-Za-z]\d|\d[A-Za-z]|[A-Za-z0-9]\.[A-Za-z]|[A-Za-z]\.\d")
 
 
 def _path(found: str) -> str:
     """A path of more than words: `/srv/data`, `src/a_b`, `x/y.py`; not `and/or`, `1/2` or `km/h`."""
-    found = re.sub(r"^-*[\w-]+=(?=[~/.])", "", found.rstrip(".,-=@%+~"))  # --file=/a/b
+    found = re.sub(r"^(?:-*[\w.-]*=)+", "", found.rstrip(".,-=@%+~"))  # --file=/a/b
+    if "/" not in found and "\\" not in found:
+        return ""
     found = re.sub(r"(\.[A-Za-z]{1,5})-\d{1,7}(?:-.*)?$", r"\1", found)  # grep's a/b.py-12-class
     if re.match(r"[ab]/[^/]+/", found):
         found = found[2:]  # as in a diff
@@ -85,8 +94,8 @@ def _path(found: str) -> str:
     absolute = found[:1] in "/~." or found[1:2] == ":"
     if not segments or found.startswith("HTTP/") or (len(segments) < 2 and not _MIXED.search(found)):
         return ""
-    if absolute:
-        return found if any(char.isalnum() for char in found) else ""
+    if absolute:  # but no /+14p/p of sed
+        return found if any(char.isalnum() for char in found) and found[1:2] not in "+%=" else ""
     sure = "." in segments[-1] and bool(_EXTENSIONS.fullmatch(segments[-1].rpartition(".")[2]))
     return found if sure or any(_MIXED.search(segment) for segment in segments) else ""
 
@@ -120,13 +129,18 @@ def _ip(found: str) -> str:
 
 def _version(found: str) -> str:
     """Three parts or more, at least two of them numbers; or two behind a v."""
+    if re.fullmatch(r"\d{1,3}(?:\.\d{3}){2,9}", found):
+        return ""  # a number
     parts = re.split(r"[.+-]", found.lstrip("vV"))
     numbers = sum(part.isdigit() for part in parts)
     return found if (len(parts) > 2 and numbers > 1) or (found[0] in "vV" and parts[0].isdigit()) else ""
 
 
 def _number(found: str) -> str:
-    """With a unit or a currency two digits or more; without one, four and a separator."""
+    """With a unit or a currency two digits or more; without one, four and a separator. No list: `1,2,3`."""
+    groups = found.split(",")
+    if len(groups) > 2 and any(len(group) < 2 or not group.isdigit() for group in groups[1:-1]):
+        return ""
     digits = sum(char.isdigit() for char in found)
     measured = not found[-1].isdigit() or found.lstrip("-+−")[0] in "$€£"
     return found if (digits > 1 if measured else digits > 3 and not found.lstrip("-+−").isdigit()) else ""
@@ -142,11 +156,18 @@ def _host(found: str) -> str:
     return found if sure or (bool(_OTHER_HOSTS.fullmatch(top)) and (len(labels) > 2 or bool(port))) else ""
 
 
+# Digits from which on a number is no amount or line number, but names something.
+_LONG_NUMBER = 7
 _DIGIT_SEGMENT = re.compile(r"[a-z]*[aeiouy][a-z]*\d{0,2}|[a-z]|\d{1,2}", re.IGNORECASE)
 _HUMPS = re.compile(r"[a-z]{2}[A-Z]{1,8}[a-z]|[a-z]{2}[A-Z].{3}")
 
 
 def _identifier(found: str) -> tuple[str, Kind] | None:  # noqa: PLR0911 - a form each
+    if not 3 <= len(found) <= _LONGEST_WORD:
+        return None
+    humped = found[0].islower() and len(found) > 4 and bool(_HUMPS.search(found))
+    if found.isalpha():  # most words
+        return (found, "name") if humped else None
     digits = sum(char.isdigit() for char in found)
     bare = found.strip("_")
     segments = [segment for segment in re.split(r"[_-]+", found) if segment]
@@ -157,9 +178,7 @@ def _identifier(found: str) -> tuple[str, Kind] | None:  # noqa: PLR0911 - a for
     if re.fullmatch(r"\d+-[A-Za-z]+|[bcdlps]?(?:[r-][w-][xsStT-]){3}", found):
         return None  # grep's 12-class, ls's drwxr-xr-x
     if digits:
-        if len(found) < 3 or (
-            len(found) < 4 and found.islower() and found[:-1].isalpha() and found[0] in "vV"
-        ):
+        if len(found) < 4 and found.islower() and found[:-1].isalpha() and found[0] in "vV":
             return None
         if all(_DIGIT_SEGMENT.fullmatch(segment) for segment in segments):
             return (found, "name") if len(segments) > 1 and "_" in bare else None
@@ -167,35 +186,48 @@ def _identifier(found: str) -> tuple[str, Kind] | None:  # noqa: PLR0911 - a for
     if "-" in found:
         vowelless = sum(not re.search("[aeiouyAEIOUY]", segment) for segment in segments)
         return (found, "identifier") if len(segments) > 2 and vowelless > 1 else None
-    if "_" in bare or (found[0].islower() and len(found) > 4 and _HUMPS.search(found)):
-        return found, "name"
-    return None
+    return (found, "name") if humped or "_" in bare else None
 
+
+_BLANK = " \u2009\u202f\u00a0"
+_GROUPED = r"\d{1,3}(?: \d{3}){1,9}(?:[.,]\d{1,40})?(?! ?\d)"
+_PLAIN = r"\d{1,40}+(?>(?:[.,'’\u2009\u202f\u00a0]\d{1,40}+){0,12})(?![.,'’]\d)(?>(?:[eE][-+]?\d{1,3})?)"
+
+_NO_URL = r"\s\"'<>`{}|\\^✂‣⁋。，、；：？！（）「」『』【】《》"
 
 # In order of precedence: each with its pattern, and what becomes of a match ("" if it is none after all).
+# Python before 3.11.5 gets possessive quantifiers behind groups wrong: such groups are atomic instead.
 _PATTERNS: tuple[tuple[Kind, re.Pattern[str], Callable[[str], str]], ...] = (
-    ("url", re.compile(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,15}+://[^\s\"'<>`{}|\\^✂‣⁋]++"), _url),
+    (
+        "url",
+        re.compile(
+            rf"(?<![{_LETTER}+.-])[A-Za-z][A-Za-z0-9+.-]{{1,15}}+://"
+            rf"(?>(?:[^{_NO_URL})\],;]++|[)\],;](?![,;]?(?:[(\[]|[A-Za-z][A-Za-z0-9+.-]{{1,15}}://)))+)(?!\{{)"
+        ),
+        _url,
+    ),
     (
         "mail",
         re.compile(
             rf"(?<![{_LETTER}.%+\\-])[A-Za-z0-9_.%+-]{{1,64}}+@"
-            r"[A-Za-z0-9-]{1,63}+(?:\.[A-Za-z0-9-]{1,63}+){1,8}+"
+            r"[A-Za-z0-9-]{1,63}+(?>(?:\.[A-Za-z0-9-]{1,63}+){1,8})(?!\w|\.\w)"
         ),
         lambda found: found.rstrip("-"),
     ),
     (
         "path",
+        # In front of *, {, $ and [ a pattern or a template goes on, which is no path.
         re.compile(
-            rf"(?<![<\w.~/\\@%+=:-])(?:~?/)?{_SEGMENT}++(?:/{_SEGMENT}++)++/?"
-            rf"|(?<![<\w.~/\\@%+:-])~?/{_SEGMENT}++/?"
+            rf"(?<![<\w.~/\\@%+=:*}}\])$-])(?:~?/)?{_SEGMENT}++(?>(?:/{_SEGMENT}++)+)/?+(?![*{{$\[])"
+            rf"|(?<![<\w.~/\\@%+:*}}\])$-])~?/{_SEGMENT}++/?+(?![*{{$\[])"
             # Behind a colon or an equals sign only what is absolute: PATH=/a:/b, --file=/a/b.
-            rf"|(?<=[:=])/{_SEGMENT}++(?:/{_SEGMENT}++)++/?"
-            # A backslash is a separator behind a drive only; elsewhere it is an escape.
-            rf"|(?<!\w)[A-Za-z]:(?:\\\\?{_SEGMENT}++)++"
+            rf"|(?<=[:=])/{_SEGMENT}++(?>(?:/{_SEGMENT}++)+)/?+(?![*{{$\[])"
+            # A backslash is a separator behind a drive only; elsewhere it is an escape. In JSON it is two.
+            rf"|(?<!\w)[A-Za-z]:(?:(?>(?:\\\\{_SEGMENT}++)+)|(?>(?:\\{_SEGMENT}++)+))"
         ),
         _path,
     ),
-    ("path", re.compile(r"(?<![<\w.~/\\@%+=-])\w[\w+-]*+(?:\.[\w+-]++)++(?!\()"), _file),
+    ("path", re.compile(r"(?<![<\w.~/\\@%+$}*-])\w[\w+-]*+(?>(?:\.[\w+-]++)+)(?![(\\/*{$])"), _file),
     (
         "uuid",
         re.compile(rf"{_BEFORE}[0-9A-Fa-f]{{8}}-(?:[0-9A-Fa-f]{{4}}-){{3}}[0-9A-Fa-f]{{12}}{_AFTER}"),
@@ -205,17 +237,17 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str], Callable[[str], str]], ...] = (
         "time",
         re.compile(
             r"(?<![\w.:-])(?:\d{4}-\d\d-\d\d"
-            r"(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[ ]?[+-]\d\d:?\d\d)?)?"
-            r"|\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?)(?![\w:-])"
+            r"(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,40})?)?(?:Z|[ ]?[+-]\d\d:?\d\d)?)?"
+            r"|\d\d?:\d\d:\d\d(?:[.,]\d{1,40})?)(?![\w:-]|[.,]\d)"
         ),
         str,
     ),
     (
         "ip",
         re.compile(
-            r"(?<![\w.:-])(?:\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5}|/\d{1,2})?(?![\w-]|\.\d)"
+            r"(?<![\w.:-])(?:\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5}|/\d{1,2})?(?![\w-]|[.:/]\d)"
             r"|(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}(?![\w:-])"
-            r"|(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}(?![\w:.]))"
+            r"|(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}(?![\w:]|\.\w))"
         ),
         _ip,
     ),
@@ -227,62 +259,162 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str], Callable[[str], str]], ...] = (
     (
         "version",
         re.compile(
-            rf"(?<![{_LETTER}.\\-])[0-9A-Za-z_]{{1,40}}+(?:[.+-][0-9A-Za-z]{{1,16}}+){{1,8}}+(?![\w-]|\.\w)"
+            rf"(?<![{_LETTER}.\\-])[0-9A-Za-z_]{{1,40}}+(?>(?:[.+-][0-9A-Za-z]{{1,16}}+){{1,8}})"
+            r"(?![\w-]|[.+]\w|:\d\d:)"
         ),
         _version,
     ),
     (
         "number",
         re.compile(
-            r"(?<![\w.,/\\])[-+−]?(?:[$€£]\s?)?\d{1,15}+(?:[.,'\u2009\u202f\u00a0]\d{1,9}+){0,6}+"
-            rf"(?:[eE][-+]?\d{{1,3}})?+(?:[ \u2009\u202f\u00a0]?(?:{_UNITS})(?![\w/]))?(?!\w)"
+            rf"(?<![\w.,'’/\\])(?<![0-9][{_BLANK[1:]}])[-+−]?"
+            rf"(?:[$€£][{_BLANK}]?)?(?>(?<![0-9] ){_GROUPED}|{_PLAIN})"
+            rf"(?:[{_BLANK}]?(?:{_UNITS})(?![\w/]))?(?!\w)"
         ),
         _number,
     ),
     (
         "host",
         re.compile(
-            rf"(?<![{_LETTER}.@/\\-])[A-Za-z0-9-]{{1,63}}+(?:\.[A-Za-z0-9-]{{1,63}}+){{0,8}}+"
-            r"(?::\d{2,5})?(?![\w-])"
+            rf"(?<![{_LETTER}.@/\\-])[A-Za-z0-9-]{{1,63}}+"
+            r"(?:(?>(?:\.[A-Za-z0-9-]{1,63}+){1,8})(?::\d{2,5})?|:\d{2,5})(?![\w-]|[.:]\w)"
         ),
         _host,
     ),
 )
-_WORD = re.compile(rf"{_BEFORE}[A-Za-z0-9_]++(?:-[A-Za-z0-9_]++)*+(?![{_LETTER}]|\.\d)")
+_WORD = re.compile(
+    rf"(?<!‣){_BEFORE}(?<![0-9][.,'’](?=[0-9]))[A-Za-z0-9_]++(?>(?:-[A-Za-z0-9_]++)*)(?![{_LETTER}-]|[.,'’]\d)"
+)
 _LONGEST_WORD = 60
+# Names as code has them: flags, dotted names, words with an underscore, a hump or a hyphen; and numbers. What
+# stands behind ‣ is the name of a tool's argument, which every call repeats.
+_NAME = re.compile(
+    rf"(?<![{_LETTER}./\\‣-])(?:--[a-z][a-z0-9-]{{2,40}}+"
+    r"|[A-Za-z_][A-Za-z0-9_]{0,60}+(?>(?:[.-][A-Za-z0-9_]{1,60}+){0,8}))"
+    rf"(?![{_LETTER}/]|[.-][{_LETTER}])"
+    r"|(?<![\w./\\‣-])(?<![0-9][,'’])\d{4,20}+(?![\w/-]|[.,'’]\d)"
+)
+_TELLING = re.compile(r"--|[A-Za-z0-9]_[A-Za-z0-9]|[A-Za-z0-9_]{2}\.[A-Za-z_]{2}|[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+_SHORTEST_NAME, _LONGEST_NAME = 5, 80
+
+# Words, as blanks part them; a number, a date or a currency that goes on behind its blank is one.
+_SPACE = r" \t\n\r\x0b\x0c"
+_GOES_ON = rf"(?:{_UNITS})(?![\w/])|[+-]\d\d:?\d\d|\d"
+_CHUNK = re.compile(rf"[^{_SPACE}]++(?:(?<=[\d$€£]) (?={_GOES_ON})[^{_SPACE}]++)*")
+# What a longer string consists of, and how many of these in a row are looked up.
+_PART = re.compile(rf"[{_LETTER}]+")
+_RUN = 8
+# What no exact string does without.
+_PROMISING = re.compile(r"[\d_/@\\]|[:.-]\w|[a-z][A-Z]|[A-Z]{2}[a-z]")
+# Where something was cut: what touches this is not whole. Behind a mark in words a line may end in between.
+_CUT = re.compile(
+    r"[….✂\[<({](?:(?<=…)|(?<=\.)\.{2,}"
+    r"|(?<=✂)[^✂\n]{0,80}left out[^✂\n]{0,40}✂\n?"
+    r"|(?<=[\[<({])[A-Za-z0-9 .…,:;%-]{0,60}(?i:truncated|omitted|elided|left out|clipped|more characters)"
+    r"[A-Za-z0-9 .…,:;%-]{0,60}[\]>)}]\n?)"
+)
 
 
-def find(text: str) -> tuple[Fact, ...]:
+def find(text: str, *, names: bool = False) -> tuple[Fact, ...]:
     """The exact strings of `text`, each once, in order of their first place; in linear time.
 
     Prose is none, nor are words with a hyphen, small numbers, names with a capital, or base64.
+
+    Args:
+        text: any text.
+        names: whether to take more that only code has, whole: `--flags`, dotted names, `CamelCase`, numbers
+            without a separator.
     """
+    offsets: defaultdict[str, list[int]] = defaultdict(list)
+    for match in _CHUNK.finditer(text):
+        offsets[match[0]].append(match.start())
+    chunks = [chunk for chunk in offsets if _PROMISING.search(chunk)]
+    starts: list[int] = []
+    at = 0
+    for chunk in chunks:
+        starts.append(at)
+        at += len(chunk) + 1
+    cuts = _cuts(text)
+    kinds: dict[str, Kind] = {}
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for at, found, kind in _strings("\n".join(chunks), names):
+        number = bisect_right(starts, at) - 1
+        inside, length = at - starts[number], len(found)
+        there = [start + inside for start in offsets[chunks[number]]]
+        if cuts:
+            there = [start for start in there if not _touches(start, start + length, cuts)]
+        if there:
+            kinds.setdefault(found, kind)
+            places[found] += there
+    # A name may be found twice in one place, by what it ends with and as a whole.
+    facts = [Fact(found, kind, tuple(sorted(set(places[found])))) for found, kind in kinds.items()]
+    return tuple(sorted(facts, key=lambda fact: (fact.offsets[0], fact.text)))
+
+
+def _strings(text: str, names: bool) -> Iterator[tuple[int, str, Kind]]:
+    """Each exact string of a text without repetitions, with its offset and its kind, by precedence."""
     taken = bytearray(len(text))
-    places: dict[tuple[str, Kind], list[int]] = {}
-
-    def take(start: int, found: str, kind: Kind) -> None:
-        if len(found) <= _LONGEST:
-            places.setdefault((found, kind), []).append(start)
-        taken[start : start + len(found)] = b"\1" * len(found)
-
     # A text has few different words, so each is judged once.
     for kind, pattern, trim in _PATTERNS:
         trimmed = cache(trim)
         for match in pattern.finditer(text):
-            start, stop = match.span()
-            if stop - start > 4 * _LONGEST:
-                taken[start:stop] = b"\1" * (stop - start)
-            elif taken.find(1, start, stop) < 0 and (found := trimmed(match[0])):
-                take(start + match[0].index(found), found, kind)
-    identifier = cache(_identifier)
-    for match in _WORD.finditer(text):
+            whole = match[0]
+            if len(whole) > 4 * _LONGEST:
+                taken[match.start() : match.end()] = b"\1" * len(whole)
+            elif (found := trimmed(whole)) and taken.find(1, match.start(), match.end()) < 0:
+                start = match.start() + whole.index(found)
+                taken[start : start + len(found)] = b"\1" * len(found)
+                if len(found) <= _LONGEST:
+                    yield start, found, kind
+    for pattern, judge in ((_WORD, cache(_identifier)), (_NAME, cache(_code_name)))[: 1 + names]:
+        for match in pattern.finditer(text):
+            known = judge(match[0])
+            if known and taken.find(1, match.start(), match.end()) < 0:
+                yield match.start(), *known
+
+
+def _code_name(found: str) -> tuple[str, Kind] | None:
+    name = found.rstrip("-")
+    if name[0].isdigit():
+        return (name, "number" if len(name) < _LONG_NUMBER else "identifier")
+    if not _SHORTEST_NAME <= len(name) <= _LONGEST_NAME:
+        return None
+    telling = _TELLING.search(name) or (len(name) > _SHORTEST_NAME and "-" in name)
+    return (name, "name") if telling else None
+
+
+def parts_of(text: str) -> set[str]:
+    """What stands whole in an exact string: `pool`, `self.pool` and `pool.size` in `self.pool.size`.
+
+    Runs of up to `_RUN` words, not the string itself, which makes them linear in its length.
+    """
+    spans = [match.span() for match in _PART.finditer(text)]
+    if len(spans) < 2:
+        start, stop = spans[0] if spans else (0, 0)
+        return {text[start:stop]} if stop - start not in (0, len(text)) else set()
+    found: set[str] = set()
+    for number, (start, _) in enumerate(spans):
+        found.update(text[start:stop] for _, stop in spans[number : number + _RUN])
+        # A path may begin with its separator.
+        if start and text[start - 1] in "/~":
+            found.update(text[start - 1 : stop] for _, stop in spans[number : number + _RUN])
+    found.discard(text)
+    return found
+
+
+def _cuts(text: str) -> list[tuple[int, int]]:
+    """The half-open spans of marks of something cut, ascending."""
+    found: list[tuple[int, int]] = []
+    for match in _CUT.finditer(text):
         start, stop = match.span()
-        if 3 <= stop - start <= _LONGEST_WORD and taken.find(1, start, stop) < 0:
-            known = identifier(match[0])
-            if known:
-                take(start, *known)
-    facts = [Fact(found, kind, tuple(sorted(at))) for (found, kind), at in places.items()]
-    return tuple(sorted(facts, key=lambda fact: (fact.offsets[0], fact.text)))
+        in_words = text[start] not in "…."
+        found.append((start - (in_words and text[start - 1 : start] == "\n"), stop))
+    return found
+
+
+def _touches(start: int, stop: int, cuts: Sequence[tuple[int, int]]) -> bool:
+    number = bisect_right(cuts, stop, key=lambda cut: cut[0]) - 1
+    return number >= 0 and cuts[number][1] >= start
 
 
 _LOOK = str.maketrans("OolI|SBZb", "001115826")

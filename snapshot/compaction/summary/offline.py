@@ -1,8 +1,9 @@
 """The offline digest: a deterministic outline of messages, where there is neither vision nor a summarizer.
 
-In order of what stays longest when room is short: what the user said, word for word; the last plan; the
-last statement of the assistant; then facts of tools (errors, commands, files), of which, as of statements,
-the old go before the new. What was left out is counted.
+In order of what stays longest when room is short: what the user said, word for word; the last plan and the
+last statement of the assistant; then what it said and ran before. The old goes before the new everywhere, so
+what withdraws an order outlives the order: of a long statement head and tail stay rather than older ones.
+What was left out is counted. The live state is no part of it: the ledger stands beside it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from snapshot.compaction.summary.clip import clip, fence
 from snapshot.compaction.summary.outline import Item, Section, outline
 from snapshot.messages import Message
-from snapshot.models.tokens import most_tokens, text_tokens
+from snapshot.models.tokens import text_tokens
 
 if TYPE_CHECKING:
     from snapshot.models.profile import ModelProfile
@@ -24,24 +25,19 @@ __all__ = ["digest"]
 
 _TITLES: dict[Section, str] = {
     "said": "The user's own words",
-    "changed": "Files changed",
-    "read": "Files read",
+    "told": "The assistant said",
     "command": "Commands",
-    "error": "Errors",
-    "plan": "Last plan of the assistant",
+    "plan": "Last list of the assistant",
     "last": "Last statement of the assistant",
 }
 _COUNTED: dict[Section, tuple[str, str]] = {
     "said": ("statement of the user", "statements of the user"),
-    "changed": ("changed file", "changed files"),
-    "read": ("read file", "read files"),
     "command": ("command", "commands"),
-    "error": ("error", "errors"),
-    "plan": ("plan", "plans"),
-    "last": ("statement of the assistant", "statements of the assistant"),
+    "plan": ("list of the assistant", "lists of the assistant"),
+    "told": ("statement of the assistant", "statements of the assistant"),
 }
-# A statement that takes more than this share of the budget is pasted matter: it comes after the others.
-_BULKY = 0.5
+# Where not all statements have room in full, each has at least this share of the budget.
+_SHARE = 0.125
 # Shares of the budget that a plan, and the assistant's last words, may take.
 _OWN = 0.15
 _LEAST = 24  # tokens that a clipped statement is worth
@@ -65,25 +61,8 @@ def digest(
         first_turn: number of the turn that the first user message here begins.
         beside: statements that stand beside it word for word, and need not be told again.
     """
-    items = tuple(item for item in outline(messages, first_turn) if item.text not in beside)
-    short: list[Item] = []
-    bulky: list[Item] = []
-    for item in reversed(items):
-        if item.section == "said":
-            (bulky if _larger(item.text, _BULKY * budget, reader) else short).append(item)
-    said = [*short, *bulky]
-    own = [
-        replace(item, text=clip(item.text, int(_OWN * budget), reader) or _NO_ROOM)
-        for section in ("plan", "last")
-        for item in items
-        if item.section == section
-    ]
-    # Paths are short and matter most; of all else the newest first, an error before its command.
-    facts = sorted(
-        (item for item in items if item.section not in ("said", "plan", "last")),
-        key=lambda item: (item.section != "changed", -item.order, item.section != "error"),
-    )
-    rest = [*own, *facts]
+    items = outline(messages, first_turn, beside)
+    rest = _of_the_assistant(messages, items, budget, reader)
     word = fence(item.text for item in items)
     turns = (
         (min(item.turn for item in items), max(item.turn for item in items)) if items else (first_turn,) * 2
@@ -105,13 +84,25 @@ def digest(
                 high = middle - 1
         return low
 
+    # The newest first.
+    said = [item for item in reversed(items) if item.section == "said"]
+    if not fits(said, rest):
+        least = max(_LEAST, int(_SHARE * budget))
+        low, high = least, max(least, budget)
+        while low < high:  # the longest that all may be, if there is such a length
+            middle = (low + high + 1) // 2
+            if fits(_clipped(said, middle, reader), rest):
+                low = middle
+            else:
+                high = middle - 1
+        said = _clipped(said, low, reader)
     count = most([], said, rest)
     taken, left = said[:count], said[count:]
     if not left:
         count = most(taken, rest, [])
         taken, left = [*taken, *rest[:count]], rest[count:]
     else:
-        # Of the first statement without room in full, head and tail.
+        # Of the first statement without room, head and tail.
         first, left = left[0], [*left[1:], *rest]
         low, high = 0, budget
         while low < high:
@@ -127,8 +118,28 @@ def digest(
     return _print(taken, left, word, turns) if fits(taken, left) else ""
 
 
-def _larger(text: str, tokens: float, reader: ModelProfile) -> bool:
-    return most_tokens(len(text), reader) > tokens and text_tokens(text, reader) > tokens
+def _of_the_assistant(
+    messages: Sequence[Message], items: Sequence[Item], budget: int, reader: ModelProfile
+) -> list[Item]:
+    """What the assistant said and ran, what matters most first."""
+    from snapshot.ledger import ledger_of
+
+    own: list[Item] = []
+    for item in items:
+        # A plan that a tool was told is in the ledger.
+        if item.section == "last" or (item.section == "plan" and not ledger_of(messages).plan):
+            text = clip(item.text, int(_OWN * budget), reader) or _NO_ROOM
+            own.append(replace(item, text=text))
+    # A list that the last statement shows in full need not be told twice.
+    lasts = [item.text for item in own if item.section == "last"]
+    own = [item for item in own if item.section == "last" or not any(item.text in text for text in lasts)]
+    own.sort(key=lambda item: item.section != "plan")
+    before = [item for item in reversed(items) if item.section in ("told", "command")]
+    return [*own, *before]
+
+
+def _clipped(items: Sequence[Item], tokens: int, reader: ModelProfile) -> list[Item]:
+    return [replace(item, text=clip(item.text, tokens, reader)) for item in items]
 
 
 def _print(taken: Sequence[Item], left: Iterable[Item], word: str, turns: tuple[int, ...]) -> str:
@@ -145,15 +156,13 @@ def _print(taken: Sequence[Item], left: Iterable[Item], word: str, turns: tuple[
         if not items:
             continue
         title = f"\n[{word}] {_TITLES[section]}"
-        if section in ("changed", "read"):
-            pieces += [f"{title}:", ", ".join(item.text for item in items)]
-        elif section in ("command", "error"):
+        if section in ("told", "command"):
             pieces += [f"{title}:", *(f"turn {item.turn}: {item.text}" for item in items)]
         else:
             for item in items:
                 who = "System message" if item.speaker == "system" else _TITLES[section]
                 pieces += [f"\n[{word}] {who}, turn {item.turn}:", item.text]
-    missing = Counter(item.section for item in left)
+    missing = Counter("told" if item.section == "last" else item.section for item in left)
     if missing:
         counts = [
             f"{missing[section]} {words[missing[section] > 1]}"
