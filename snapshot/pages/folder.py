@@ -30,7 +30,6 @@ from snapshot.raster.face import extra_of
 from snapshot.source.marks import GUIDE, LINES_GUIDE
 from snapshot.source.source import Elision, Source, strict_text
 from snapshot.typeset.fold import fold
-from snapshot.typeset.missing_glyphs import uncovered
 from snapshot.typeset.shaped import ShapedCluster
 
 __all__ = [
@@ -347,7 +346,6 @@ def _manifest(
     source: Source, setting: Typesetter, model: str | None, compress: str, entries: list[dict[str, Any]]
 ) -> dict[str, Any]:
     layout, face, atlas = setting.layout, setting.face, setting.atlas(source)
-    folded = fold(source.text)
     tokens = sum(entry["tokens"] for entry in entries)
     digest = _digest(source.text)
     return {
@@ -381,8 +379,8 @@ def _manifest(
                 {"offset": item.offset, "type": item.media_type, "bytes": item.size}
                 for item in source.elisions
             ],
-            "folded": dict(folded.counts),
-            "code_points": uncovered(folded.text, atlas),
+            "folded": setting.folds(source),
+            "code_points": setting.code_points(source),
         },
         "totals": {
             "pages": len(entries),

@@ -65,6 +65,12 @@ class Folded:
         """Offset in the source of the character at `offset` of `text`."""
         return offset + int(self._shifts[np.searchsorted(self._breaks, offset, side="right") - 1])
 
+    def folded_at(self, offset: int) -> int:
+        """Offset in `text` of what stands for the source's character at `offset`, or for the next one."""
+        place = int(np.searchsorted(self._breaks + self._shifts, offset, side="right")) - 1
+        most = int(self._breaks[place + 1]) if place + 1 < self._breaks.size else len(self.text)
+        return min(offset - int(self._shifts[place]), most)
+
     def folded_offsets(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
         """Offsets in `text` of source characters that were not folded away."""
         starts = self._breaks + self._shifts
