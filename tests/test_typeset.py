@@ -332,8 +332,9 @@ def test_uncovered_is_counted_by_kind(atlas):
     }
 
 
-def test_the_guide_names_every_mark():
-    assert all(
-        mark in marks.GUIDE
-        for mark in marks.NEWLINE + marks.TAB + marks.OPEN + marks.CLOSE + marks.SOURCE_MARKS
-    )
+@pytest.mark.parametrize("lines", [False, True])
+def test_the_guide_names_every_mark(lines):
+    guide = marks.reading_guide(lines=lines, repeats=True)
+    flowing = "" if lines else marks.NEWLINE
+    assert all(mark in guide for mark in flowing + marks.TAB + marks.OPEN + marks.CLOSE + marks.SOURCE_MARKS)
+    assert any(digit in guide for digit in marks.DIGITS)

@@ -27,7 +27,7 @@ from snapshot.pages.render import Page, Typesetter
 from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.compress import compressor_for
 from snapshot.raster.face import extra_of
-from snapshot.source.marks import GUIDE, LINES_GUIDE
+from snapshot.source.marks import reading_guide
 from snapshot.source.source import Elision, Source, strict_text
 from snapshot.typeset.fold import fold
 from snapshot.typeset.shaped import ShapedCluster
@@ -387,7 +387,7 @@ def _manifest(
             "tokens": tokens,
             "text_tokens": text_tokens(source.text, layout.reader),
         },
-        "guide": LINES_GUIDE if layout.text_columns else GUIDE,
+        "guide": reading_guide(lines=bool(layout.text_columns), repeats=bool(source.repeats)),
         "pages": entries,
     }
 

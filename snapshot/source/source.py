@@ -20,9 +20,7 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from snapshot.messages import (
@@ -39,6 +37,8 @@ from snapshot.messages import (
 )
 from snapshot.source.marks import ELIDED, FIELD, SCOPE
 from snapshot.source.payloads import payloads
+from snapshot.source.repeats import fold_repeats
+from snapshot.source.text import Elision, Source, slice_of
 
 __all__ = ["SEALED", "Elision", "Source", "slice_of", "source_of", "strict_text"]
 
@@ -49,39 +49,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 SEALED = ("redacted_thinking", "compaction")
 
 
-@dataclass(frozen=True, slots=True)
-class Elision:
-    """Something that source text only names: where its mark starts, what it is, how many bytes it had."""
-
-    offset: int
-    media_type: str
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Source text with its structure.
-
-    Attributes:
-        text: the text. It may hold lone surrogates, where the transcript did.
-        marks: offsets of the characters that are marks and no content, ascending.
-        spans: half-open span of each message of the transcript, in order; they partition `text`.
-        elisions: what was replaced by its description.
-    """
-
-    text: str
-    marks: tuple[int, ...] = ()
-    spans: tuple[tuple[int, int], ...] = ()
-    elisions: tuple[Elision, ...] = ()
-
-
-def slice_of(source: Source, start: int, stop: int) -> Source:
-    """The half-open span of a source as a source of its own; spans and elisions are left behind."""
-    low, high = bisect_left(source.marks, start), bisect_left(source.marks, stop)
-    return Source(source.text[start:stop], tuple(mark - start for mark in source.marks[low:high]))
-
-
-def source_of(transcript: Transcript, *, reasoning: bool = True) -> Source:
+def source_of(transcript: Transcript, *, reasoning: bool = True, repeats: bool = False) -> Source:
     """The source text of `transcript`.
 
     A transcript of the format "text" is a document, not a conversation: it is its text alone.
@@ -89,7 +57,13 @@ def source_of(transcript: Transcript, *, reasoning: bool = True) -> Source:
     Args:
         transcript: what to print.
         reasoning: include what the model thought.
+        repeats: print references in place of blocks of lines that were shown before (see `fold_repeats`).
     """
+    source = _written(transcript, reasoning=reasoning)
+    return fold_repeats(source) if repeats else source
+
+
+def _written(transcript: Transcript, *, reasoning: bool) -> Source:
     writer = _Writer()
     if transcript.format == "text":
         for message in transcript.messages:
