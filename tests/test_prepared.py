@@ -34,9 +34,9 @@ def counted(monkeypatch) -> Counter[str]:
     ):
         whole = getattr(module, name)
 
-        def count(text, *arguments, _whole=whole, _name=name):
+        def count(text, *arguments, _whole=whole, _name=name, **named):
             counts[_name] += len(text)
-            return _whole(text, *arguments)
+            return _whole(text, *arguments, **named)
 
         monkeypatch.setattr(module, name, count)
     monkeypatch.setattr("snapshot.models.tokens.census", prepared_module.census)

@@ -29,7 +29,7 @@ from snapshot.raster.compress import compressor_for
 from snapshot.raster.face import extra_of
 from snapshot.source.marks import reading_guide
 from snapshot.source.source import Elision, Source, strict_text
-from snapshot.typeset.fold import fold
+from snapshot.typeset.prepared import PreparedText
 from snapshot.typeset.shaped import ShapedCluster
 
 __all__ = [
@@ -250,9 +250,8 @@ def _how_to_get(helper: Any) -> str:
 
 def check(folder: Path, manifest: dict[str, Any]) -> list[Mismatch]:
     """Every page that does not say exactly what its span of the retained source says."""
-    import numpy as np
-
     source = read_source(folder, manifest)
+    text = PreparedText(source)
     read = open_pages(folder, manifest)
     found: list[Mismatch] = []
     marks: list[int] = []
@@ -271,7 +270,7 @@ def check(folder: Path, manifest: dict[str, Any]) -> list[Mismatch]:
             continue
         if sha256((folder / file).read_bytes()).hexdigest() != entry["sha256"]:
             found.append(Mismatch(number, file, "the file is not the one that was rendered", "untampered"))
-        want = fold(source.text[start:stop]).text
+        want = text.folded(start, stop)
         if page.text != want:
             at = start + _first_difference(page.text, want)
             found.append(Mismatch(number, file, f"differs from its source at character {at}", "read back"))
@@ -280,8 +279,7 @@ def check(folder: Path, manifest: dict[str, Any]) -> list[Mismatch]:
     if position != len(source.text):
         problem = f"pages hold {position} of {len(source.text)} characters"
         found.append(Mismatch(0, MANIFEST, problem, "complete"))
-    wanted = fold(source.text).folded_offsets(np.array(source.marks, np.int64)).tolist()
-    if not found and marks != wanted:
+    if not found and marks != text.folded_marks():
         problem = "the marks on the pages are not those of the source"
         found.append(Mismatch(0, MANIFEST, problem, "read back"))
     return found

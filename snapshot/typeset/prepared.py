@@ -7,7 +7,7 @@ font, its pages in one layout and another, and the pages of a part of it all sta
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.source.codepoints import census, code_points
+from snapshot.source.marks import SCOPE
 from snapshot.source.source import Source
 from snapshot.typeset.fold import Folded, fold, may_fold
 from snapshot.typeset.shaped import Segmentation, segment
+from snapshot.typeset.terminal import LONGEST_LINE
 
 __all__ = ["PreparedStretch", "PreparedText", "prepared", "stretches"]
 
@@ -129,13 +131,41 @@ class PreparedText:
         found = self._kept.get(number)
         if found is None:
             base, stop = self.bounds[number]
-            folded = fold(self.source.text[base:stop])
+            folded = self._fold(base, stop)
             found = PreparedStretch(
                 base, stop, folded.text, _segmented(folded.text), starts_line=True, folded=folded, base=base
             )
             if stop <= _KEPT:
                 self._kept[number] = found
         return found.cut(begin, end)
+
+    def _fold(self, begin: int, end: int) -> Folded:
+        text, marks = self.source.text, self.source.marks
+        low, high = bisect_left(marks, begin), bisect_left(marks, end)
+        if end < len(text):
+            ends_entry = text[end] == SCOPE and high < len(marks) and marks[high] == end
+        else:
+            # A document has no entries, and may go on behind its last line.
+            ends_entry = bool(marks) or text[-1] != "\n"
+        return fold(
+            text[begin:end],
+            marks=[mark - begin for mark in marks[low:high]],
+            starts_line=not begin or text[begin - 1] == "\n",
+            ends_entry=ends_entry,
+        )
+
+    def folded(self, start: int = 0, stop: int | None = None) -> str:
+        """The folded text of a half-open span of the source text."""
+        return "".join(stretch.text for stretch in self.stretches(start, stop))
+
+    def folded_marks(self) -> list[int]:
+        """Offsets of the marks of the source in its folded text."""
+        offsets: list[int] = []
+        length = 0
+        for stretch in self.stretches():
+            offsets += (stretch.mark_offsets(self.marks) + length).tolist()
+            length += len(stretch.text)
+        return offsets
 
     def counts(self) -> Mapping[str, int]:
         """Source characters that the folds take, by kind of fold."""
@@ -159,18 +189,29 @@ def stretches(text: str, size: int | None = None) -> Iterator[tuple[int, int]]:
     """Spans of about `size` characters that can be folded and encoded apart.
 
     They end behind a newline, which no fold goes over, or else between two ASCII characters with ink, where
-    no run of blanks and no grapheme cluster can be torn; but not where a control sequence may be open.
+    no run of blanks and no grapheme cluster can be torn; but not where a control sequence may be open, nor in
+    a line of a terminal that may be written over further on.
     """
     size = size or _STRETCH
-    begin = 0
+    begin = line = 0
+    line_end, line_folds = (
+        0,
+        False,
+    )  # the end of the line that was looked at last, and whether it has controls
     while len(text) - begin > size:
         end = text.rfind("\n", begin + size // 2, begin + size) + 1
         if not end:
             end = begin + size
             while end < len(text) and not _parts(text[end - 1 : end + 1]):
                 end += 1
-            if may_fold(text[begin:end]):
-                end = text.find("\n", end - 1) + 1 or len(text)
+            if text[end - 1] != "\n":
+                line = max(line, text.rfind("\n", begin, end) + 1)
+                if line_end < end:
+                    line_end = text.find("\n", end)
+                    line_end = len(text) if line_end < 0 else line_end
+                    line_folds = line_end - line <= LONGEST_LINE and may_fold(text[line:line_end])
+                if line_folds or may_fold(text[begin:end]):
+                    end = min(line_end + 1, len(text))
         yield begin, end
         begin = end
     if begin < len(text):
