@@ -129,7 +129,7 @@ class _Writer:
     def _elide(self, media_type: str, size: int, source: str = "") -> None:
         self._elisions.append(Elision(self._length, media_type, size))
         self._mark(ELIDED)
-        self._put(f"{media_type}, {source or f'{size} bytes'}")
+        self._put(f"{_one_line(media_type)}, {source or f'{size} bytes'}")
         self._mark(ELIDED)
 
     def _entry(self, head: str, body: str) -> None:
