@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -338,3 +340,12 @@ def test_the_guide_names_every_mark(lines):
     flowing = "" if lines else marks.NEWLINE
     assert all(mark in guide for mark in flowing + marks.TAB + marks.OPEN + marks.CLOSE + marks.SOURCE_MARKS)
     assert any(digit in guide for digit in marks.DIGITS)
+
+
+@pytest.mark.parametrize("unit", ["⟦", "⟦a", "⟦⟦1F680", "⟧", "⟦rocket", "↵", "✂", "⇐"])
+def test_decoding_is_linear(unit):
+    """Brackets that nothing closes are text, however many."""
+    begin = time.process_time()
+    text, _ = decode(unit * 200_000)
+    assert time.process_time() - begin < 3
+    assert len(text) == 200_000 * len(unit)

@@ -381,11 +381,8 @@ def _with_snapshot(
     messages = snapshot.messages(context)
     archive = snapshot.archive
     from snapshot.pages.render import Typesetter
-    from snapshot.typeset.fold import fold
-    from snapshot.typeset.missing_glyphs import uncovered
 
-    folded = fold(archive.source.text)
-    atlas = Typesetter(snapshot.pagination.stretches[-1].layout).atlas(archive.source)
+    setter = Typesetter(snapshot.pagination.stretches[-1].layout)
     report = replace(
         report,
         rungs=tuple(rungs),
@@ -401,8 +398,8 @@ def _with_snapshot(
         facts=len(snapshot.facts.facts),
         facts_left_out=snapshot.facts.left_out,
         redactions=context.redactions,
-        folded=dict(folded.counts),
-        code_points=uncovered(folded.text, atlas),
+        folded=setter.folds(archive.source),
+        code_points=setter.code_points(archive.source),
         break_even=snapshot.break_even,
     )
     return Compaction(replace(stayed.transcript, messages=messages), archive, report)

@@ -112,8 +112,8 @@ class Typesetter:
 
     def code_points(self, source: Source) -> dict[str, int]:
         """Characters of `source` that are printed as code points for want of a glyph, by kind, most first."""
-        found = self._prepared(source)
-        return uncovered(found.text, found.atlas(self.face))
+        prepared = self._prepared(source)
+        return uncovered(prepared.text, prepared.atlas(self.face))
 
     def grids(
         self,
@@ -149,15 +149,17 @@ class Typesetter:
 
         Where an earlier call measured from the same start, only the pages are set that it did not know.
         """
-        found, layout = self._prepared(source), self.layout
+        prepared, layout = self._prepared(source), self.layout
         stop = len(source.text) if stop is None else stop
         geometry = self.face, layout.columns, layout.rows, layout.text_columns
-        breaks = found.breaks.setdefault((geometry, start), [])
+        breaks = prepared.breaks.setdefault((geometry, start), [])
         # The page before the last full one is set again: what is cut off at `stop` may reach into one page.
         known = breaks[: max(0, bisect_right(breaks, stop) - 1)]
         ends = list(known)
         rows = layout.rows
-        for grid in self.grids(source, found.atlas(self.face), start=ends[-1] if ends else start, stop=stop):
+        for grid in self.grids(
+            source, prepared.atlas(self.face), start=ends[-1] if ends else start, stop=stop
+        ):
             ends.append(grid.stop)
             rows = grid.cells.shape[0]
         if len(ends) > len(breaks) + 1:

@@ -112,11 +112,12 @@ def _urls(text: str) -> Iterator[Payload]:
     """Data URLs."""
     at = 0
     while match := _HEAD.search(text, at):
-        found = _base64_url(text, match) if match["base64"] else _encoded_url(text, match)
-        if isinstance(found, Payload):
-            yield found
-            found = found.stop
-        at = max(found, match.end())
+        payload = _base64_url(text, match) if match["base64"] else _encoded_url(text, match)
+        if isinstance(payload, Payload):
+            yield payload
+            at = payload.stop
+        else:
+            at = payload
 
 
 def _base64_url(text: str, match: re.Match[str]) -> Payload | int:
@@ -138,11 +139,11 @@ def _encoded_url(text: str, match: re.Match[str]) -> Payload | int:
     inner = _SCHEME.search(text, match.end())
     pattern = _ENCODED.get(text[match.start() - 1 : match.start()], _ENCODED["'"])
     data = pattern.match(text, match.end(), inner.start() if inner else len(text))
-    said = data[0] if data else ""
-    escapes = said.count("%")
-    if len(said) < _SHORTEST_ENCODED or 3 * escapes < _ENCODED_SHARE * len(said):
+    content = data[0] if data else ""
+    escapes = content.count("%")
+    if len(content) < _SHORTEST_ENCODED or 3 * escapes < _ENCODED_SHARE * len(content):
         return match.end()
-    return Payload(match.start(), match.end() + len(said), _media_type(match), len(said) - 2 * escapes)
+    return Payload(match.start(), match.end() + len(content), _media_type(match), len(content) - 2 * escapes)
 
 
 def _media_type(match: re.Match[str]) -> str:

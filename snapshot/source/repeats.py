@@ -69,13 +69,13 @@ def expand_repeats(text: str, marks: Iterable[int]) -> str:
     """
     genuine = {mark for mark in marks if text[mark] == REPEAT}
     shown = _split(text)
-    said: list[str] = []
+    original: list[str] = []
     offset = 0
     for number, line in enumerate(shown):
         match = _REFERENCE.fullmatch(line) if offset in genuine else None
         offset += len(line)
         if match is None:
-            said.append(line)
+            original.append(line)
             continue
         if match["more"]:
             lines, times, up = 1, int(match["more"]), 1
@@ -83,8 +83,8 @@ def expand_repeats(text: str, marks: Iterable[int]) -> str:
             lines, times, up = int(match["lines"]), int(match["times"] or 1), int(match["up"])
         if not 0 < lines <= up <= number:
             raise ValueError(f"line {number + 1} refers to {lines} lines that are {up} lines up")
-        said += shown[number - up : number - up + lines] * times
-    return "".join(said)
+        original += shown[number - up : number - up + lines] * times
+    return "".join(original)
 
 
 def original_span(source: Source, start: int, stop: int) -> tuple[int, int]:
@@ -272,8 +272,8 @@ class _Writer:
         label = self.lines.labels[self.lines.sections[first]]
         over = f" {times} times" if times > 1 else ""
         up = len(self.ids) - place
-        said = f"{REPEAT}{size} lines{over} as {up} lines up"
-        return said + (f" in {label}" if label else "") + (f": {words}" if words else "") + "\n"
+        where = f"{REPEAT}{size} lines{over} as {up} lines up"
+        return where + (f" in {label}" if label else "") + (f": {words}" if words else "") + "\n"
 
     def _refer(self, start: int, stop: int, reference: str) -> bool:
         """Write a reference in place of the lines from `start` to `stop`, if it pays."""

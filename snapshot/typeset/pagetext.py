@@ -203,8 +203,8 @@ def _uncovered(
     """Those of the offsets `special` that hold a character without a glyph, or a mark that is none."""
     if not special.size:
         return special
-    found = source[special]
-    lacking = (coverage.cells[found] == 0) | _IS_MARK[np.minimum(found, _IS_MARK.size - 1)]
+    values = source[special]
+    lacking = (coverage.cells[values] == 0) | _IS_MARK[np.minimum(values, _IS_MARK.size - 1)]
     if mark_offsets is not None and mark_offsets.size:
         lacking[np.searchsorted(special, mark_offsets)] = False
     return special[lacking]
@@ -331,7 +331,9 @@ def _hex_length(values: NDArray[np.uint32]) -> NDArray[np.int64]:
 
 
 _TOKEN = re.compile(
-    rf"[{marks.DIGITS}]+|{marks.OPEN}(?:(?P<hex>[0-9A-F]+(?:\.[0-9A-F]+)*)|(?P<name>[^{marks.CLOSE}]+)){marks.CLOSE}"
+    rf"[{marks.DIGITS}]+"
+    # A name ends before the next bracket, whichever it is, so that no bracket is looked for over and over.
+    rf"|{marks.OPEN}(?:(?P<hex>[0-9A-F]+(?:\.[0-9A-F]+)*)|(?P<name>[^{marks.OPEN}{marks.CLOSE}]+)){marks.CLOSE}"
     rf"|[{marks.NEWLINE}{marks.TAB}]|(?P<mark>[{marks.SOURCE_MARKS}])"
 )
 _VALUES = str.maketrans(marks.DIGITS, "0123456789")

@@ -128,16 +128,16 @@ class PreparedText:
     def stretch(self, begin: int, end: int) -> PreparedStretch:
         """One of the stretches that `spans` tells, prepared."""
         number = bisect_right(self.bounds, begin, key=lambda span: span[0]) - 1
-        found = self._kept.get(number)
-        if found is None:
+        stretch = self._kept.get(number)
+        if stretch is None:
             base, stop = self.bounds[number]
             folded = self._fold(base, stop)
-            found = PreparedStretch(
+            stretch = PreparedStretch(
                 base, stop, folded.text, _segmented(folded.text), starts_line=True, folded=folded, base=base
             )
             if stop <= _KEPT:
-                self._kept[number] = found
-        return found.cut(begin, end)
+                self._kept[number] = stretch
+        return stretch.cut(begin, end)
 
     def _fold(self, begin: int, end: int) -> Folded:
         text, marks = self.source.text, self.source.marks

@@ -88,14 +88,14 @@ def _states(line: str) -> Iterator[tuple[_State, bool]]:
         raw = line[begin:end]
         states.append(_State(begin, stop, raw, _SEQUENCE.sub("", raw[:_LOOKED_AT])))
         begin = stop
-    said = [state for state in states if state.shown or _ERASES.search(state.raw)]
-    gone = {one.start for one, other in pairwise(said) if _writes_over(one, other)}
+    visible = [state for state in states if state.shown or _ERASES.search(state.raw)]
+    gone = {one.start for one, other in pairwise(visible) if _writes_over(one, other)}
     # A line is written over as a rule or not at all: two lines of a text that look alike are no rule.
-    rewritten = bool(gone) and 2 * len(gone) >= len(said) - 1
-    spoken = {state.start for state in said}
-    first = said[0].start if said else 0
+    rewritten = bool(gone) and 2 * len(gone) >= len(visible) - 1
+    of_visible = {state.start for state in visible}
+    first = visible[0].start if visible else 0
     for state in states[:-1]:
-        stays = not rewritten or (state.start in spoken and state.start not in gone)
+        stays = not rewritten or (state.start in of_visible and state.start not in gone)
         yield state, stays and state.start >= first
     yield states[-1], True
 
