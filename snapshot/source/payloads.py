@@ -127,7 +127,7 @@ def _base64_url(text: str, match: re.Match[str]) -> Payload | int:
     first = _URL_LETTERS.match(text, begin)
     if first is None:
         return match.end()
-    stop = _wrapped(text, first.end(), 0)
+    stop = _wrapped(text, first.end(), 0, _letters(first[0]))
     data = text[begin:stop]
     if _letters(data) < _SHORTEST_URL:
         return first.end()
@@ -194,7 +194,7 @@ def _bare(text: str, start: int, stop: int) -> Iterator[Payload]:
     while match := _RUN.search(text, at, stop):
         at = match.end()
         width = at - match.start()
-        end = min(_wrapped(text, at, width), stop) if width <= _WIDEST else at
+        end = min(_wrapped(text, at, width, width), stop) if width <= _WIDEST else at
         is_wrapped = end - match.start() >= _FEWEST_LINES * width
         end = end if is_wrapped else _padded(text, at)
         data = text[match.start() : end]
@@ -204,13 +204,14 @@ def _bare(text: str, start: int, stop: int) -> Iterator[Payload]:
         at = end
 
 
-def _wrapped(text: str, end: int, width: int) -> int:
+def _wrapped(text: str, end: int, width: int, count: int) -> int:
     """Where the payload ends whose first line ends at `end`.
 
     Args:
         text: the text.
         end: offset behind the letters of the first line.
         width: letters of each line but the last; 0 if the first line was a shorter one.
+        count: letters of the first line.
     """
     separator = _BREAK.match(text, end)
     while separator and not _PADDING.match(text, end):
@@ -224,20 +225,21 @@ def _wrapped(text: str, end: int, width: int) -> int:
         if line is None or not width or len(letters) > width:
             break
         if len(letters) < width:
-            return _padded(text, line.end()) if _is_last_line(text, line) else _padded(text, end)
+            return _padded(text, line.end()) if _is_last_line(text, line, count) else _padded(text, end)
         end = line.end()
+        count += width
         separator = _BREAK.match(text, end)
         if separator and separator[0] != between:
             break
     return _padded(text, end)
 
 
-def _is_last_line(text: str, line: re.Match[str]) -> bool:
-    """Whether letters behind the full lines of a payload are its end, and no word."""
+def _is_last_line(text: str, line: re.Match[str], before: int) -> bool:
+    """Whether letters behind the full lines of a payload, `before` letters, are its end, and no word."""
     if _PADDING.match(text, line.end()):
         return True
     word = line[0].isalpha() and (line[0].islower() or line[0].isupper() or line[0].istitle())
-    return not word and (len(line[0]) % 4 == 0 or len(line[0]) >= _SHORTEST_URL // 2)
+    return not word and ((before + len(line[0])) % 4 == 0 or len(line[0]) >= _SHORTEST_URL // 2)
 
 
 def _padded(text: str, end: int) -> int:
