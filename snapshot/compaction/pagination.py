@@ -13,7 +13,7 @@ from itertools import groupby
 from snapshot.errors import LayoutError
 from snapshot.pages.layout import Layout, layout_for
 from snapshot.pages.render import Page, PageSpan, Typesetter
-from snapshot.source.source import Source, slice_of
+from snapshot.source.source import Source
 
 __all__ = ["Pagination", "paginate"]
 
@@ -64,8 +64,9 @@ class Pagination:
         """Draw the pages, in order."""
         for stretch in self.stretches:
             if stretch.pages:
-                part = slice_of(source, stretch.pages[0].start, stretch.pages[-1].stop)
-                yield from Typesetter(stretch.layout).pages(part, threads=threads)
+                yield from Typesetter(stretch.layout).pages(
+                    source, start=stretch.pages[0].start, stop=stretch.pages[-1].stop, threads=threads
+                )
 
 
 def paginate(
@@ -135,10 +136,7 @@ def _continued(
 
 
 def _measured(source: Source, layout: Layout, start: int, stop: int) -> Stretch:
-    spans = Typesetter(layout).measure(slice_of(source, start, stop))
-    return Stretch(
-        layout, tuple(PageSpan(span.start + start, span.stop + start, span.tokens) for span in spans)
-    )
+    return Stretch(layout, Typesetter(layout).measure(source, start, stop))
 
 
 def _denser(layout: Layout) -> Layout | None:
