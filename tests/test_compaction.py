@@ -24,7 +24,7 @@ from snapshot.pages.readback import PageReader
 from snapshot.pages.render import Typesetter
 from snapshot.requests import APIS, request
 from snapshot.requests.check import check
-from snapshot.typeset.fold import fold
+from snapshot.typeset.prepared import PreparedText
 from tests.conftest import REAL, case
 from tests.conversations import SMALL_PNG, conversations, image_parts, long_conversation, png
 
@@ -104,7 +104,7 @@ def test_the_pages_say_what_the_archive_says(conversation):
     layout = layout_for(name=archive.layout)
     reader = PageReader(layout, Typesetter(layout).atlas(archive.source))
     for page, (start, stop) in zip(pages, archive.pages, strict=True):
-        assert reader.read(page.data).text == fold(archive.source.text[start:stop]).text
+        assert reader.read(page.data).text == PreparedText(archive.source).folded(start, stop)
 
 
 @given(conversations(), st.sampled_from([2000, 6000, 100_000]), st.booleans())

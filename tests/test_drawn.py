@@ -22,6 +22,7 @@ from snapshot.raster.face import cell_of, load_face
 from snapshot.raster.glyph_text import read_glyph_text
 from snapshot.source import marks
 from snapshot.source.source import Source
+from snapshot.typeset.missing_glyphs import missing_glyphs
 from tests.conftest import read_back, small
 
 FACES = sorted(path.stem for path in locate("fonts").glob("drawn-*.toml"))
@@ -116,19 +117,70 @@ def test_ascii_and_marks_are_their_own_at_any_depth(face, levels):
     assert len(drawings) == len(chars)
 
 
-@pytest.mark.parametrize("face", FACES)
-@settings(max_examples=12)
-@given(levels=st.sampled_from([2, 4]), data=st.data(), columns=st.integers(3, 40))
-def test_pages_of_drawn_faces_read_back(face, levels, data, columns):
-    text = data.draw(st.text(st.sampled_from(printed(face)), max_size=200))
+def reads_back(face: str, levels: int, columns: int, rows: int, text: str) -> bool:
+    """Whether a text's pages in a face, at a number of ink levels, say the text."""
     width, height = cell_of(face)
     layout = replace(
-        small(columns, 4), face=face, cell=(width, height), width=columns * width, height=4 * height
+        small(columns, rows), face=face, cell=(width, height), width=columns * width, height=rows * height
     )
-    setting, source = Typesetter(layout), Source(text + "x")
-    setting.face = replace(setting.face, levels=levels)
-    pages = list(setting.pages(source))
-    assert "".join(said.text for said in read_back(setting, source, pages)) == source.text
+    setter, source = Typesetter(layout), Source(text)
+    setter.face = replace(setter.face, levels=levels)
+    pages = list(setter.pages(source))
+    return "".join(page.text for page in read_back(setter, source, pages)) == text
+
+
+@pytest.mark.parametrize("face", FACES)
+@settings(max_examples=12)
+@given(levels=st.sampled_from([2, 4, 16]), data=st.data(), columns=st.integers(3, 40))
+def test_pages_of_drawn_faces_read_back(face, levels, data, columns):
+    text = data.draw(st.text(st.sampled_from(printed(face)), max_size=200))
+    assert reads_back(face, levels, columns, 4, text + "x")
+
+
+def characters(last: int) -> list[str]:
+    """The characters below a code point that are no controls, surrogates, private or unassigned."""
+    return [
+        chr(code)
+        for code in range(32, last)
+        if unicodedata.category(chr(code)) not in {"Cc", "Cs", "Co", "Cn"}
+    ]
+
+
+@pytest.mark.parametrize("face", [*FACES, "fira-8x16", "fira-9x16"])
+@pytest.mark.parametrize("levels", [2, 4, 16])
+def test_what_helpers_draw_has_the_ink_levels_of_the_face(face, levels):
+    """What one level can tell apart another can not: then a helper is asked, in the page's levels.
+
+    Every character that the face prints at some depth but not at this one, and every tenth beyond it.
+    """
+    opened = load_face(face)
+    own_here = atlas_for(replace(opened, levels=levels)).cells
+    anywhere = own_here > 0
+    for other in (2, 4, 16):
+        anywhere |= atlas_for(replace(opened, levels=other)).cells > 0
+    chars = [chr(code) for code in np.flatnonzero(anywhere & (own_here == 0)).tolist()]
+    chars += [char for char in characters(0x3100) if not own_here[ord(char)]][::10]
+    needed = missing_glyphs("x".join(chars), atlas_for(replace(opened, levels=levels)))
+    atlas = atlas_for(replace(opened, levels=levels), needed)
+    assert atlas.ink.max() == levels - 1
+    assert reads_back(face, levels, 80, 40, "x".join(chars) + "\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("face", [*FACES, "fira-8x16", "fira-9x16"])
+@pytest.mark.parametrize("levels", [2, 4, 16])
+def test_every_character_reads_back(face, levels):
+    """All characters to the start of East Asia, alone and side by side."""
+    for between in ("x", ""):
+        assert reads_back(face, levels, 80, 60, between.join(characters(0x3100)) + "\n")
+
+
+def test_what_is_drawn_faint_is_there_in_one_bit():
+    """The filling is light grey all over: at two levels it is ink, not paper."""
+    for face in ("fira-8x16", "fira-9x16", *FACES):
+        atlas = own(face, 2)
+        assert atlas.ink[atlas.pad].any()
+        assert len({atlas.pad, atlas.end, atlas.blank}) == 3
 
 
 # --- the format

@@ -14,6 +14,7 @@ from snapshot.source.source import Source
 from snapshot.typeset.columns import column_width
 from snapshot.typeset.fold import fold
 from snapshot.typeset.lines import slots_of
+from snapshot.typeset.prepared import PreparedText
 from tests.conftest import read_back, small
 
 NAME = "claude-standard/lines"
@@ -75,8 +76,9 @@ def test_lines_read_back(found, columns, rows, ended):
     source = Source(text)
     pages = list(setting.pages(source))
     said = read_back(setting, source, pages)
+    ready = PreparedText(source)
     for page, one in zip(pages, said, strict=True):
-        assert one.text == fold(text[page.start : page.stop]).text
+        assert one.text == ready.folded(page.start, page.stop)
     assert "".join(one.text for one in said) == fold(text).text
     assert not any(one.ended for one in said[:-1])
 

@@ -16,14 +16,14 @@ from snapshot.pages.layout import layout_for, layout_names
 from snapshot.pages.render import Page, Typesetter
 from snapshot.source import marks
 from snapshot.source.source import Source, source_of
-from snapshot.typeset.fold import fold
 from snapshot.typeset.grid import set_pages
+from snapshot.typeset.prepared import PreparedText
 from tests.conftest import LAYOUTS, REAL, read_back, small
 
 # Any text, with what breaks text more often than chance would have it.
 TROUBLE = [
     " ", "  ", "     ", "\n", "\r\n", "\r", "\t", "\0", "\x7f", "\x85", "\x9b31m", "\x1b[0m", "\x1b]0;t\x07",
-    "\x1b]8;;", "\x1bP+q\x1b\\", "\ud83d", "\udc00", "e\u0301", "\u0301", "\u200d", "\ufe0f", "\u200b", "\u202e",
+    "\x1b]8;;", "\b", "a\ba", "_\bx", "\b\b\b", "10%\r20%\r", "\x1b[K", "\x1b[1G", "\x1b[3", "step 1", "step 2", "\x1bP+q\x1b\\", "\ud83d", "\udc00", "e\u0301", "\u0301", "\u200d", "\ufe0f", "\u200b", "\u202e",
     "👩‍👩‍👧‍👦", "🇵🇹", "👍🏽", "1️⃣", "漢", "。", "「", "ﾊﾟ", "한", "नमस्ते", "สำ", "А", "Α",
     "سلام", "لا", "ل", "ا", "ب\u064e", "می\u200cخو", "١٢٣", "שלום", "בְּ", "(א", "ב)", " 12.5 ", "א", "क्ष", "한글", "か\u3099",
     "\u1112\u1161\u11ab", "x\u0304", "⚠\ufe0f", "🏴\U000e0067\U000e0062\U000e007f", "🇵", "❤️‍🔥", "⚠", "\ue000", "\ue001", "\ufffd",
@@ -45,8 +45,9 @@ def says_its_source(setting: Typesetter, source: Source, pages: list[Page]) -> N
     """Each page decodes, from its pixels, to its span of the source but for the folds."""
     spans_partition(pages, source)
     read = read_back(setting, source, pages)
+    text = PreparedText(source)
     for page, said in zip(pages, read, strict=True):
-        assert said.text == fold(source.text[page.start : page.stop]).text
+        assert said.text == text.folded(page.start, page.stop)
     # A page ends with the end mark or is full; only the last one can have the mark.
     assert not any(said.ended for said in read[:-1])
 
@@ -141,7 +142,7 @@ def test_real_transcripts_read_back(real: Path, file, name):
     pages = list(setting.pages(source))
     says_its_source(setting, source, pages)
     said = "".join(page.text for page in read_back(setting, source, pages))
-    assert said == fold(source.text).text
+    assert said == PreparedText(source).folded()
     assert len(source.marks) > 100
 
 

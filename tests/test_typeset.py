@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,7 +15,7 @@ from snapshot.pages.render import Typesetter
 from snapshot.source import marks
 from snapshot.source.codepoints import code_points, from_code_points
 from snapshot.source.source import Source
-from snapshot.typeset import grid as grid_module
+from snapshot.typeset import prepared as prepared_module
 from snapshot.typeset.arabic import AFTER, BEFORE, joining_type
 from snapshot.typeset.clusters import continuations
 from snapshot.typeset.coverage import Coverage
@@ -24,6 +26,7 @@ from snapshot.typeset.grid import pads_before, set_pages
 from snapshot.typeset.missing_glyphs import uncovered
 from snapshot.typeset.offset_map import OffsetMap, insert_runs
 from snapshot.typeset.pagetext import decode, encode
+from snapshot.typeset.prepared import PreparedText
 from snapshot.typeset.shaped import FIRST_UNIT, ShapedCluster
 from tests.test_promises import texts
 
@@ -198,7 +201,7 @@ def test_stretches_change_nothing(text, size):
     atlas = setting.atlas(source)
     whole = [grid.cells.tolist() for grid in set_pages(source, atlas, 30, 5)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grid_module, "_STRETCH", size)
+        patch.setattr(prepared_module, "_STRETCH", size)
         assert [grid.cells.tolist() for grid in set_pages(source, atlas, 30, 5)] == whole
 
 
@@ -211,7 +214,7 @@ def test_the_kernel_sets_what_numpy_sets(text, size, columns):
     atlas = setting.atlas(source)
     plain = list(set_pages(source, atlas, columns, 5))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grid_module, "_STRETCH_COMPILED", size)
+        patch.setattr(prepared_module, "_STRETCH", size)
         quick = list(set_pages(source, atlas, columns, 5, compiled=True))
     assert [(grid.start, grid.stop) for grid in quick] == [(grid.start, grid.stop) for grid in plain]
     assert [grid.cells.tolist() for grid in quick] == [grid.cells.tolist() for grid in plain]
@@ -242,7 +245,7 @@ def test_the_kernel_is_at_work():
         ("👍🏽", False),
         ("\u0600a", False),
     ):
-        setter = PlainSetter(text, np.zeros(0, np.int64), atlas, 40)
+        setter = PlainSetter(PreparedText(Source(text)), atlas, 40)
         assert (setter.set(0, len(text), 0) is not None) == plain, text
 
 
@@ -331,8 +334,18 @@ def test_uncovered_is_counted_by_kind(atlas):
     }
 
 
-def test_the_guide_names_every_mark():
-    assert all(
-        mark in marks.GUIDE
-        for mark in marks.NEWLINE + marks.TAB + marks.OPEN + marks.CLOSE + marks.SOURCE_MARKS
-    )
+@pytest.mark.parametrize("lines", [False, True])
+def test_the_guide_names_every_mark(lines):
+    guide = marks.reading_guide(lines=lines, repeats=True)
+    flowing = "" if lines else marks.NEWLINE
+    assert all(mark in guide for mark in flowing + marks.TAB + marks.OPEN + marks.CLOSE + marks.SOURCE_MARKS)
+    assert any(digit in guide for digit in marks.DIGITS)
+
+
+@pytest.mark.parametrize("unit", ["⟦", "⟦a", "⟦⟦1F680", "⟧", "⟦rocket", "↵", "✂", "⇐"])
+def test_decoding_is_linear(unit):
+    """Brackets that nothing closes are text, however many."""
+    begin = time.process_time()
+    text, _ = decode(unit * 200_000)
+    assert time.process_time() - begin < 3
+    assert len(text) == 200_000 * len(unit)

@@ -22,11 +22,11 @@ from snapshot.pages.render import Typesetter
 from snapshot.raster import face as face_module
 from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.face import load_face
-from snapshot.source.source import Source, slice_of
+from snapshot.source.source import Source
 from snapshot.typeset.arabic import AFTER, BEFORE, joining_type
 from snapshot.typeset.fold import fold
 from snapshot.typeset.missing_glyphs import missing_glyphs, uncovered
-from snapshot.typeset.pagetext import encode
+from snapshot.typeset.pagetext import decode, encode
 from snapshot.typeset.shaped import ShapedCluster
 from tests.conftest import read_back, small
 
@@ -235,6 +235,27 @@ def test_stacks_that_fit_no_cell_are_code_points():
     assert encode(text, atlas_of(text)).text.startswith("x⟦304.301.")
 
 
+@pytest.mark.parametrize("face", ["drawn-6x11", "drawn-9x16", "drawn-11x16"])
+def test_stacks_of_marks_of_any_script_are_drawn_or_told(face):
+    """However high a stack stands above its cell: it is drawn whole, or in code points."""
+    marks = {0x300: [0x300 + at for at in range(10)]}
+    for block in (0x590, 0x600, *range(0x900, 0xE00, 0x80), 0xE00, 0xE80, 0x1000, 0x1780):
+        codes = [
+            code for code in range(block, block + 0x80) if unicodedata.category(chr(code)) in ("Mn", "Lm")
+        ]
+        marks[next(code for code in range(block + 5, block + 0x80) if chr(code).isalpha())] = codes
+    stacks = [
+        chr(letter) + "".join(map(chr, codes[at : at + size]))
+        for letter, codes in marks.items()
+        for size in (1, 3, 8)
+        for at in range(0, len(codes), size)
+    ]
+    stacks.append("\u0e46\u0e47\u0e48\u0e49\u0e4a\u0e4b\u0e4c\u0e4d\u0e4e")
+    text = " ".join(stacks)
+    atlas = atlas_of(text, face)
+    assert decode(encode(text, atlas).text)[0] == text
+
+
 # --- folders
 
 
@@ -317,9 +338,9 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, min_size=20, max_size=80).map(" ".join))
-def test_a_slice_from_a_page_on_has_the_same_pages(text):
-    """Compaction measures a whole and renders slices of it."""
+def test_a_span_from_a_page_on_has_the_same_pages(text):
+    """Compaction measures a whole and renders spans of it; a word that a page tears keeps its forms."""
     setting, source = Typesetter(small(24, 2)), Source(text)
     pages = list(setting.pages(source))
-    sliced = list(setting.pages(slice_of(source, pages[1].start, len(text)))) if len(pages) > 1 else []
-    assert [page.chars for page in sliced] == [page.chars for page in pages[1:]]
+    rest = list(setting.pages(source, start=pages[1].start)) if len(pages) > 1 else []
+    assert [page.png for page in rest] == [page.png for page in pages[1:]]

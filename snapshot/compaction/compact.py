@@ -484,9 +484,6 @@ def _printed(candidate: Candidate) -> dict[str, Any]:
     if archive is None or pagination is None:
         return {}
     from snapshot.pages.render import Typesetter
-    from snapshot.typeset.fold import fold
-    from snapshot.typeset.missing_glyphs import uncovered
 
-    folded = fold(archive.source.text)
-    atlas = Typesetter(pagination.stretches[-1].layout).atlas(archive.source)
-    return {"folded": dict(folded.counts), "code_points": uncovered(folded.text, atlas)}
+    setter = Typesetter(pagination.stretches[-1].layout)
+    return {"folded": setter.folds(archive.source), "code_points": setter.code_points(archive.source)}

@@ -109,8 +109,10 @@ def _stretch_pages(stretch: Stretch, source: Source, threads: int | None) -> Ite
     if all(page is not None for page in known):
         yield from (page for page in known if page is not None)
         return
-    part = slice_of(source, start, stretch.pages[-1].stop)
-    for key, page in zip(keys, Typesetter(stretch.layout).pages(part, threads=threads), strict=True):
+    drawn_now = Typesetter(stretch.layout).pages(
+        source, start=start, stop=stretch.pages[-1].stop, threads=threads
+    )
+    for key, page in zip(keys, drawn_now, strict=True):
         _DRAWN.put(key, page)
         yield page
 

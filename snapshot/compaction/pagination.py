@@ -13,7 +13,7 @@ from itertools import groupby
 from snapshot.errors import LayoutError
 from snapshot.pages.layout import Layout, layout_for
 from snapshot.pages.render import PageSpan, Typesetter
-from snapshot.source.source import Source, slice_of
+from snapshot.source.source import Source
 
 __all__ = ["Pagination", "Stretch", "paginate"]
 
@@ -177,10 +177,7 @@ def _continued(
 
 
 def _measured(source: Source, layout: Layout, start: int, stop: int) -> Stretch:
-    spans = Typesetter(layout).measure(slice_of(source, start, stop))
-    return Stretch(
-        layout, tuple(PageSpan(span.start + start, span.stop + start, span.tokens) for span in spans)
-    )
+    return Stretch(layout, Typesetter(layout).measure(source, start, stop))
 
 
 def _denser(layout: Layout) -> Layout | None:

@@ -39,10 +39,9 @@ from snapshot.pages.render import Page, Typesetter
 from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.compress import compressor_for
 from snapshot.raster.face import cell_of, extra_of, shipped_faces
-from snapshot.source.marks import GUIDE, LINES_GUIDE
+from snapshot.source.marks import reading_guide
 from snapshot.source.source import Elision, Source, strict_text
-from snapshot.typeset.fold import fold
-from snapshot.typeset.missing_glyphs import uncovered
+from snapshot.typeset.prepared import PreparedText
 from snapshot.typeset.shaped import ShapedCluster
 
 __all__ = [
@@ -290,9 +289,9 @@ def check(folder: Path, manifest: Manifest, *, font: str | Path | None = None) -
     Raises:
         PageError, FontError, LayoutError: the folder cannot be opened or its source is not there.
     """
-    import numpy as np
 
     source = read_source(folder, manifest)
+    text = PreparedText(source)
     read = open_pages(folder, manifest, font=font)
     found: list[Mismatch] = []
     marks: list[int] = []
@@ -312,7 +311,7 @@ def check(folder: Path, manifest: Manifest, *, font: str | Path | None = None) -
             continue
         if digest != entry.sha256:
             found.append(Mismatch(number, file, "the file is not the one that was rendered", "untampered"))
-        want = fold(source.text[start:stop]).text
+        want = text.folded(start, stop)
         if page.text != want:
             at = start + _first_difference(page.text, want)
             found.append(Mismatch(number, file, f"differs from its source at character {at}", "read back"))
@@ -321,8 +320,7 @@ def check(folder: Path, manifest: Manifest, *, font: str | Path | None = None) -
     if position != len(source.text):
         problem = f"pages hold {position} of {len(source.text)} characters"
         found.append(Mismatch(0, MANIFEST, problem, "complete"))
-    wanted = fold(source.text).folded_offsets(np.array(source.marks, np.int64)).tolist()
-    if not found and marks != wanted:
+    if not found and marks != text.folded_marks():
         problem = "the marks on the pages are not those of the source"
         found.append(Mismatch(0, MANIFEST, problem, "read back"))
     return found
@@ -375,7 +373,6 @@ def _manifest(
     source: Source, setting: Typesetter, model: str | None, compress: str, entries: list[PageEntry]
 ) -> Manifest:
     layout, face, atlas = setting.layout, setting.face, setting.atlas(source)
-    folded = fold(source.text)
     digest = _digest(source.text)
     return Manifest(
         schema=SCHEMA,
@@ -408,15 +405,15 @@ def _manifest(
                 ElisionEntry(offset=item.offset, type=item.media_type, bytes=item.size)
                 for item in source.elisions
             ),
-            folded=dict(folded.counts),
-            code_points=uncovered(folded.text, atlas),
+            folded=setting.folds(source),
+            code_points=setting.code_points(source),
         ),
         totals=Totals(
             pages=len(entries),
             tokens=sum(entry.tokens for entry in entries),
             text_tokens=text_tokens(source.text, layout.reader),
         ),
-        guide=LINES_GUIDE if layout.text_columns else GUIDE,
+        guide=reading_guide(lines=bool(layout.text_columns), repeats=bool(source.repeats)),
         pages=tuple(entries),
     )
 

@@ -1,4 +1,4 @@
-"""Whether the numba kernels can be had, found out once."""
+"""Availability of the numba kernels, found out once."""
 
 from __future__ import annotations
 

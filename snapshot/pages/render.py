@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -19,7 +20,8 @@ import numpy as np
 from snapshot.messages import Transcript
 from snapshot.pages.layout import Layout, layout_for
 from snapshot.pages.numba_support import can_compile, is_loaded
-from snapshot.raster.atlas import Atlas, atlas_for
+from snapshot.pages.prepared import PreparedSource, prepare
+from snapshot.raster.atlas import Atlas
 from snapshot.raster.blit import Blitter
 from snapshot.raster.compress import compressor_for
 from snapshot.raster.face import Face, load_face
@@ -28,7 +30,7 @@ from snapshot.raster.user_font import user_face
 from snapshot.source.source import Source, source_of
 from snapshot.typeset.grid import Grid, set_pages
 from snapshot.typeset.lines import set_lines
-from snapshot.typeset.missing_glyphs import missing_glyphs
+from snapshot.typeset.missing_glyphs import uncovered
 
 __all__ = ["Page", "PageSpan", "Typesetter", "render"]
 if TYPE_CHECKING:
@@ -101,41 +103,89 @@ class Typesetter:
         self.font = None if font is None else Path(font)
         face = load_face(layout.face)
         self.face: Face = face if font is None else user_face(font, face)
+        self._source: PreparedSource | None = None  # the last one
 
     def atlas(self, source: Source) -> Atlas:
         """The glyphs that `source` needs."""
-        return atlas_for(self.face, missing_glyphs(source.text, atlas_for(self.face)))
+        return self._prepared(source).atlas(self.face)
 
-    def grids(self, source: Source, atlas: Atlas, *, compiled: bool = False) -> Iterator[Grid]:
-        """The pages of `source` as glyph numbers: flowing, or in columns that keep lines."""
-        layout = self.layout
+    def folds(self, source: Source) -> dict[str, int]:
+        """Characters of `source` that the folds take, by kind of fold."""
+        return dict(self._prepared(source).text.counts())
+
+    def code_points(self, source: Source) -> dict[str, int]:
+        """Characters of `source` that are printed as code points for want of a glyph, by kind, most first."""
+        prepared = self._prepared(source)
+        return uncovered(prepared.text, prepared.atlas(self.face))
+
+    def grids(
+        self,
+        source: Source,
+        atlas: Atlas,
+        *,
+        start: int = 0,
+        stop: int | None = None,
+        compiled: bool = False,
+    ) -> Iterator[Grid]:
+        """The pages of `source`, or of a half-open span of it, as glyph numbers.
+
+        They are flowing, or in columns that keep lines. From a page's start on, pages are those of the whole.
+        """
+        layout, text = self.layout, self._prepared(source).text
         if not layout.text_columns:
-            return set_pages(source, atlas, layout.columns, layout.rows, compiled=compiled)
+            return set_pages(
+                text, atlas, layout.columns, layout.rows, start=start, stop=stop, compiled=compiled
+            )
         return set_lines(
-            source,
+            text,
             atlas,
             layout.columns,
             layout.rows,
             layout.text_columns,
+            start=start,
+            stop=stop,
             fit=lambda rows: layout.page_height(rows) // layout.cell[1],
         )
 
-    def measure(self, source: Source) -> tuple[PageSpan, ...]:
-        """The pages that `source` takes, without drawing them."""
-        atlas, layout = self.atlas(source), self.layout
+    def measure(self, source: Source, start: int = 0, stop: int | None = None) -> tuple[PageSpan, ...]:
+        """The pages that a half-open span of `source` takes, without drawing them.
+
+        Where an earlier call measured from the same start, only the pages are set that it did not know.
+        """
+        prepared, layout = self._prepared(source), self.layout
+        stop = len(source.text) if stop is None else stop
+        geometry = self.face, layout.columns, layout.rows, layout.text_columns
+        breaks = prepared.breaks.setdefault((geometry, start), [])
+        # The page before the last full one is set again: what is cut off at `stop` may reach into one page.
+        known = breaks[: max(0, bisect_right(breaks, stop) - 1)]
+        ends = list(known)
+        rows = layout.rows
+        for grid in self.grids(
+            source, prepared.atlas(self.face), start=ends[-1] if ends else start, stop=stop
+        ):
+            ends.append(grid.stop)
+            rows = grid.cells.shape[0]
+        if len(ends) > len(breaks) + 1:
+            breaks[:] = ends[:-1]
+        last = layout.billing.tokens(layout.width, layout.page_height(rows))
+        full = layout.billing.tokens(layout.width, layout.page_height(layout.rows))
+        spans = zip([start, *ends], ends, strict=False)
         return tuple(
-            PageSpan(
-                grid.start,
-                grid.stop,
-                layout.billing.tokens(layout.width, layout.page_height(grid.cells.shape[0])),
-            )
-            for grid in self.grids(source, atlas)
+            PageSpan(begin, end, last if number == len(ends) else full)
+            for number, (begin, end) in enumerate(spans, 1)
         )
+
+    def _prepared(self, source: Source) -> PreparedSource:
+        if self._source is None or self._source.text.source is not source:
+            self._source = prepare(source)
+        return self._source
 
     def pages(
         self,
         source: Source,
         *,
+        start: int = 0,
+        stop: int | None = None,
         threads: int | None = None,
         compress: str = "default",
         compiled: bool | None = None,
@@ -144,6 +194,8 @@ class Typesetter:
 
         Args:
             source: what to render.
+            start, stop: half-open span of its text; all of it by default. From a page's start on, pages are
+                those of the whole. Pages are numbered from 1 all the same.
             threads: how many pages are made at once; by default as many as there are processors. The
                 bytes do not depend on it.
             compress: what files are squeezed for: "default", "fast" or "small".
@@ -153,8 +205,9 @@ class Typesetter:
             SnapshotError: `compress` is none of the three.
         """
         compressor = compressor_for(compress)
+        stop = len(source.text) if stop is None else stop
         if compiled is None:
-            compiled = is_loaded() or len(source.text) >= _LARGE
+            compiled = is_loaded() or stop - start >= _LARGE
         compiled = compiled and can_compile()
         atlas = self.atlas(source)
         layout = self.layout
@@ -170,11 +223,11 @@ class Typesetter:
             tokens = layout.billing.tokens(layout.width, height)
             return Page(number, png, layout.width, height, grid.start, grid.stop, tokens)
 
-        grids = enumerate(self.grids(source, atlas, compiled=compiled), 1)
+        grids = enumerate(self.grids(source, atlas, start=start, stop=stop, compiled=compiled), 1)
         threads = threads or _processors()
-        if threads == 1 or len(source.text) <= 2 * layout.capacity:
+        if threads == 1 or stop - start <= 2 * layout.capacity:
             return (finish(number, grid) for number, grid in grids)
-        size = len(source.text) // layout.capacity // (_TASKS * threads)
+        size = (stop - start) // layout.capacity // (_TASKS * threads)
         return _in_order(finish, grids, threads, min(max(1, size), _MOST_IN_TASK))
 
 

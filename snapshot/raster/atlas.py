@@ -108,6 +108,8 @@ class _Builder:
         """Take in the glyph of a code point or unit; False if it has no ink or looks like an earlier one."""
         if not glyph.any() and code != ord(" "):
             return False
+        if int(glyph.max()) >= self.face.levels:
+            raise ValueError(f"U+{code:04X}: ink level {glyph.max()} in a face of {self.face.levels} levels")
         width = self.face.cell[0]
         parts = [glyph[:, x : x + width] for x in range(0, glyph.shape[1], width)]
         if len(parts) == 1:
@@ -253,7 +255,12 @@ def _drawn(face: Face) -> Iterator[tuple[int, NDArray[np.uint8]]]:
             raise FontError(f"{face.drawn.name}: glyphs of {columns}x{rows} do not fit {face.name}")
         cell = np.zeros((height, width), np.uint8)
         y, x = (height - rows) // 2, (width - columns) // 2
-        cell[y : y + rows, x : x + columns] = (grid.astype(np.uint16) * (face.levels - 1) + 1) // 3
+        inked = (grid.astype(np.uint16) * (face.levels - 1) + 1) // 3
+        if not inked.any():
+            inked = (grid == grid.max()) & (
+                grid > 0
+            )  # faint all over: in one bit that is ink, or it would be gone
+        cell[y : y + rows, x : x + columns] = inked
         yield code, cell
 
 
@@ -276,7 +283,7 @@ def _base(face: Face) -> tuple[_Builder, Atlas]:
     builder.add_face(face)
     _add_drawn(builder, {code: glyph for code, glyph in drawn.items() if code not in own})
     if face.behind is not None:
-        builder.add_face(face.behind)
+        builder.add_face(replace(face.behind, cell=face.cell, levels=face.levels))
     atlas = builder.build()
     needed = [chr(code) for code in range(32, 127)] + list(marks.PAGE_MARKS)
     lacking = [char for char in needed if not atlas.cells[ord(char)]]

@@ -39,7 +39,8 @@ def glyph_of(face: Face, unit: ShapedCluster) -> tuple[Face | None, NDArray[np.u
         if glyph is not None:
             return helper, glyph
     for candidate in _asked(face, unit.text):
-        alone = replace(candidate, behind=None, fallback=(), missing=())
+        # A helper's pixels stand among the face's: on its cell and in its levels, whatever its own file says.
+        alone = replace(candidate, cell=face.cell, levels=face.levels, behind=None, fallback=(), missing=())
         if all(_opened(alone).index(ord(char)) for char in unit.text if char not in _JOINERS):
             return None if candidate is face else candidate, _drawn(alone, unit)
     return None, None

@@ -97,7 +97,8 @@ class Shaper:
             fitting = self._fitted(advance / 64, form)
             if fitting is None:
                 continue
-            cell = self._in_cells(self._drawn(placed, size, fitting), fitting, form)
+            canvas = self._drawn(placed, size, fitting)
+            cell = None if canvas is None else self._in_cells(canvas, fitting, form)
             if cell is not None:
                 return cell
         return None
@@ -138,8 +139,13 @@ class Shaper:
             return None
         return _Fitting(cells, scale, (cells * width - advance * scale) / 2)
 
-    def _drawn(self, glyphs: list[_Placed], size: tuple[int, int], fitting: _Fitting) -> NDArray[np.uint8]:
-        """Coverage 0 to 255 of the glyphs over their cells, with a cell's margin on every side."""
+    def _drawn(
+        self, glyphs: list[_Placed], size: tuple[int, int], fitting: _Fitting
+    ) -> NDArray[np.uint8] | None:
+        """Coverage 0 to 255 of the glyphs over their cells, with a cell's margin on every side.
+
+        None where one of them stands outside even of the margin: without it the cluster would say less.
+        """
         width, height = self._face.cell
         canvas = np.zeros((3 * height, (fitting.cells + 2) * width), np.uint8)
         self._font.set_pixel_sizes(*size)
@@ -157,6 +163,8 @@ class Shaper:
             if bitmap.pixel_mode == self._freetype.FT_PIXEL_MODE_MONO:
                 raw = np.unpackbits(raw, axis=1) * np.uint8(255)
             top, left = height + self._face.baseline - slot.bitmap_top, width + slot.bitmap_left
+            if top + rows <= 0 or left + columns <= 0 or top >= canvas.shape[0] or left >= canvas.shape[1]:
+                return None
             y0, x0 = max(top, 0), max(left, 0)
             part = canvas[y0 : top + rows, x0 : left + columns]
             ink = raw[y0 - top :, x0 - left : columns][: part.shape[0], : part.shape[1]]

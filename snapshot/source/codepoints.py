@@ -20,13 +20,13 @@ def code_points(text: str) -> NDArray[np.uint32]:
 
 def census(text: str) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """The different code points of `text` outside ASCII, ascending, and how often each occurs."""
-    found: Counter[int] = Counter()
+    occurring: Counter[int] = Counter()
     if not text.isascii():
         for start in range(0, len(text), _COUNTED_AT_ONCE):
             codes = code_points(text[start : start + _COUNTED_AT_ONCE])
             different, counts = np.unique(codes[codes >= _ASCII], return_counts=True)
-            found.update(dict(zip(different.tolist(), counts.tolist(), strict=True)))
-    ordered = sorted(found.items())
+            occurring.update(dict(zip(different.tolist(), counts.tolist(), strict=True)))
+    ordered = sorted(occurring.items())
     return np.array([code for code, _ in ordered], np.uint32), np.array([n for _, n in ordered], np.int64)
 
 

@@ -2,8 +2,8 @@
 
 A mark is an ordinary, rare Unicode character. Where the source itself contains one of them, page text
 prints its code point instead (`⟦21B5⟧` for a ↵ of the source), so whatever looks like a mark is one.
-`SCOPE`, `FIELD` and `ELIDED` also stand in source text, at offsets that `snapshot.source.source` keeps beside
-it.
+`SCOPE`, `FIELD`, `ELIDED` and `REPEAT` also stand in source text, at offsets that `snapshot.source.text`
+keeps beside it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ __all__ = [
     "OPEN",
     "PAD",
     "PAGE_MARKS",
+    "REPEAT",
     "SCOPE",
     "SOURCE_MARKS",
     "TAB",
+    "reading_guide",
 ]
 
 NEWLINE = "↵"
@@ -34,8 +36,9 @@ DIGITS = "⓿❶❷❸❹❺❻❼❽❾"
 SCOPE = "⁋"
 FIELD = "‣"
 ELIDED = "✂"
+REPEAT = "⇐"
 
-SOURCE_MARKS = SCOPE + FIELD + ELIDED
+SOURCE_MARKS = SCOPE + FIELD + ELIDED + REPEAT
 PAGE_MARKS = NEWLINE + TAB + OPEN + CLOSE + DIGITS + SOURCE_MARKS
 
 # Marks of the grid, not of page text: private-use code points, under which `fonts/` keeps their drawings.
@@ -65,3 +68,21 @@ A row of a column is a line; where its last cell is hatched, the line goes on in
     + GUIDE[GUIDE.index("A black block") :]
 )
 """How to read pages that keep lines."""
+
+
+_REPEATS_GUIDE = """\
+⇐ stands for lines shown before: ⇐9 lines as 80 lines up in result 7: WORDS is nine lines of result 7 that
+begin with WORDS, "9 lines 3 times" is them three times; ⇐the line above, 5 times more is that line again.
+"""
+
+
+def reading_guide(*, lines: bool = False, repeats: bool = False) -> str:
+    """How to read pages, for the model.
+
+    Args:
+        lines: the pages keep lines.
+        repeats: there are references to lines that were shown before.
+    """
+    guide = LINES_GUIDE if lines else GUIDE
+    at = guide.index("A black block" if lines else "A hatched cell")
+    return guide[:at] + _REPEATS_GUIDE + guide[at:] if repeats else guide

@@ -19,8 +19,6 @@ own words are content, and page text prints them as code points: nothing can for
 from __future__ import annotations
 
 import json
-from bisect import bisect_left
-from dataclasses import dataclass
 
 from snapshot.messages import (
     File,
@@ -39,43 +37,13 @@ from snapshot.parts.exact_json import members
 from snapshot.parts.kinds import Sealed, family_of, pieces
 from snapshot.source.marks import ELIDED, FIELD, SCOPE
 from snapshot.source.payloads import payloads
+from snapshot.source.repeats import fold_repeats
+from snapshot.source.text import Elision, Source, slice_of
 
 __all__ = ["Elision", "Source", "slice_of", "source_of", "strict_text"]
 
 
-@dataclass(frozen=True, slots=True)
-class Elision:
-    """Something that source text only names: where its mark starts, what it is, how many bytes it had."""
-
-    offset: int
-    media_type: str
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Source text with its structure.
-
-    Attributes:
-        text: the text. It may hold lone surrogates, where the transcript did.
-        marks: offsets of the characters that are marks and no content, ascending.
-        spans: half-open span of each message of the transcript, in order; they partition `text`.
-        elisions: what was replaced by its description.
-    """
-
-    text: str
-    marks: tuple[int, ...] = ()
-    spans: tuple[tuple[int, int], ...] = ()
-    elisions: tuple[Elision, ...] = ()
-
-
-def slice_of(source: Source, start: int, stop: int) -> Source:
-    """The half-open span of a source as a source of its own; spans and elisions are left behind."""
-    low, high = bisect_left(source.marks, start), bisect_left(source.marks, stop)
-    return Source(source.text[start:stop], tuple(mark - start for mark in source.marks[low:high]))
-
-
-def source_of(transcript: Transcript, *, reasoning: bool = True) -> Source:
+def source_of(transcript: Transcript, *, reasoning: bool = True, repeats: bool = False) -> Source:
     """The source text of `transcript`.
 
     A transcript of the format "text" is a document, not a conversation: it is its text alone.
@@ -83,7 +51,13 @@ def source_of(transcript: Transcript, *, reasoning: bool = True) -> Source:
     Args:
         transcript: what to print.
         reasoning: include what the model thought.
+        repeats: print references in place of blocks of lines that were shown before (see `fold_repeats`).
     """
+    source = _written(transcript, reasoning=reasoning)
+    return fold_repeats(source) if repeats else source
+
+
+def _written(transcript: Transcript, *, reasoning: bool) -> Source:
     writer = _Writer()
     if transcript.format == "text":
         for message in transcript.messages:
@@ -144,7 +118,7 @@ class _Writer:
     def _elide(self, media_type: str, size: int, source: str = "") -> None:
         self._elisions.append(Elision(self._length, media_type, size))
         self._mark(ELIDED)
-        self._put(f"{media_type}, {source or f'{size} bytes'}")
+        self._put(f"{_one_line(media_type)}, {source or f'{size} bytes'}")
         self._mark(ELIDED)
 
     def _entry(self, head: str, body: str) -> None:

@@ -1,4 +1,4 @@
-"""How letters of Arabic join: which form each takes beside its neighbours.
+"""Arabic letters and the form that each takes beside its neighbours.
 
 The joining types are those of Unicode's ArabicShaping.txt, for the blocks Arabic and Arabic Supplement; the
 tests compare them with those that HarfBuzz has.

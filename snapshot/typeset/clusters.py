@@ -1,4 +1,4 @@
-"""Where grapheme clusters go on: the characters that may not be torn from the one before them."""
+"""Grapheme clusters: finds the characters that may not be torn from the one before them."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def continuations(
         codes: its code points.
         foreign: offsets of those outside ASCII.
     """
-    found = np.unique(codes[foreign])
-    joiners = found[may_join(found)]
+    different = np.unique(codes[foreign])
+    joiners = different[may_join(different)]
     if not joiners.size:
         return None
     from wcwidth import iter_graphemes

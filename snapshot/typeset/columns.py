@@ -1,4 +1,4 @@
-"""Where columns of lines stand on a page."""
+"""Columns of lines on a page: their width, and the gutter between them."""
 
 from __future__ import annotations
 

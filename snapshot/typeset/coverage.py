@@ -1,4 +1,4 @@
-"""What typesetting has to know of a font: which code points it covers, and with which glyphs."""
+"""Protocols of a font as typesetting sees it: the code points it covers, and their glyphs."""
 
 from __future__ import annotations
 

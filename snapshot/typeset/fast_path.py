@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.source import marks
-from snapshot.source.codepoints import census, code_points
+from snapshot.source.codepoints import code_points
 from snapshot.typeset.clusters import may_join
 from snapshot.typeset.coverage import Glyphs
 from snapshot.typeset.emoji import starts_emoji
+from snapshot.typeset.prepared import PreparedText
 from snapshot.typeset.shaped import may_be_unit
 
 __all__ = ["PlainSetter"]
@@ -49,14 +50,18 @@ class PlainSetter:
 
     Args:
         text: the source text.
-        marks_at: offsets in it of the marks that are no content, ascending.
         glyphs: the font.
         columns: cells in a row.
     """
 
-    def __init__(self, text: str, marks_at: NDArray[np.int64], glyphs: Glyphs, columns: int) -> None:
-        self._text, self._marks_at, self._glyphs, self._columns = text, marks_at, glyphs, columns
-        self._kinds = _kinds(text, glyphs)
+    def __init__(self, text: PreparedText, glyphs: Glyphs, columns: int) -> None:
+        self._text, self._marks_at, self._glyphs, self._columns = (
+            text.source.text,
+            text.marks,
+            glyphs,
+            columns,
+        )
+        self._kinds = _kinds(text.foreign, glyphs)
         self._signs = glyphs.glyphs[[ord(sign) for sign in _SIGNS]]
         self._signs[_SIGNS.index(marks.PAD)] = glyphs.pad
         self._cells = np.empty(0, np.int32)
@@ -86,13 +91,12 @@ class PlainSetter:
         return None if used < 0 else _Plain(begin, self._cells[:used], column, self._columns, starts)
 
 
-def _kinds(text: str, glyphs: Glyphs) -> NDArray[np.uint8]:
-    """The kind of each code point that occurs in `text`."""
+def _kinds(foreign: NDArray[np.uint32], glyphs: Glyphs) -> NDArray[np.uint8]:
+    """The kind of each code point, given those outside ASCII that occur."""
     kinds = np.zeros(_CODES, np.uint8)
     kinds[ord("!") : ord("~") + 1] = _SINGLE
     kinds[[ord("\n"), ord("\t")]] = _SINGLE
     kinds[ord(" ")] = _BLANK
-    foreign, _ = census(text)
     cells = glyphs.cells[foreign]
     kinds[foreign] = np.array([_UNCOVERED, _SINGLE, _WIDE, _COMPLEX], np.uint8)[np.minimum(cells, 3)]
     kinds[[ord(mark) for mark in marks.PAGE_MARKS]] = _MARK

@@ -18,16 +18,12 @@ from snapshot.source.source import Source
 from snapshot.typeset.bidi import to_visual
 from snapshot.typeset.coverage import Glyphs
 from snapshot.typeset.fast_path import PlainSetter
-from snapshot.typeset.fold import Folded, fold, may_fold
 from snapshot.typeset.offset_map import OffsetMap, Offsets, concat_ranges, insert_runs
 from snapshot.typeset.pagetext import PageText, encode
+from snapshot.typeset.prepared import PreparedStretch, PreparedText, prepared
 
-__all__ = ["Grid", "pads_before", "set_pages", "stretches", "with_parts"]
+__all__ = ["Grid", "pads_before", "set_pages", "with_parts"]
 
-# Characters that are set at a time: bounds memory, and keeps the arrays in the processor's cache.
-_STRETCH = 1 << 16
-# Fewer for the kernel: a call of it costs little, and a stretch that is not plain is set in the slower way.
-_STRETCH_COMPILED = 1 << 15
 _LAST_ASCII = 127
 
 
@@ -47,18 +43,34 @@ class Grid:
 
 
 def set_pages(
-    source: Source, glyphs: Glyphs, columns: int, rows: int, *, compiled: bool = False
+    source: Source | PreparedText,
+    glyphs: Glyphs,
+    columns: int,
+    rows: int,
+    *,
+    start: int = 0,
+    stop: int | None = None,
+    compiled: bool = False,
 ) -> Iterator[Grid]:
-    """Set `source` into pages of `rows` × `columns` cells. A source without characters has no page.
+    """Set a source, or a half-open span of it, into pages of `rows` × `columns` cells.
 
-    `compiled` sets plain text by a numba kernel; the cells are the same.
+    Args:
+        source: what to set. Without characters it has no page.
+        glyphs: the font.
+        columns: cells across a page.
+        rows: rows of a full page.
+        start, stop: the span of source text; all of it by default. From a page's start on, the pages are
+            those of the whole.
+        compiled: set plain text by a numba kernel; the cells are the same.
     """
-    if not source.text:
+    text = prepared(source)
+    last = len(text.source.text) if stop is None else stop
+    if start >= last:
         return
     capacity = rows * columns
     page = np.empty(capacity, np.int32)
-    held = start = 0
-    for stretch in _stretches_set(source, glyphs, columns, compiled):
+    held = 0
+    for stretch in _stretches_set(text, glyphs, columns, start, last, compiled=compiled):
         at = 0
         while at < stretch.cells.size:
             if held == capacity:
@@ -74,7 +86,7 @@ def set_pages(
         page[held] = glyphs.end
         rows = held // columns + 1
         page[held + 1 : rows * columns] = glyphs.blank
-    yield Grid(to_visual(page[: rows * columns].reshape(rows, columns), glyphs), start, len(source.text))
+    yield Grid(to_visual(page[: rows * columns].reshape(rows, columns), glyphs), start, last)
 
 
 class _Set(Protocol):
@@ -90,11 +102,10 @@ class _Set(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """A stretch of source text from `begin` on, as cells: glyph numbers, filling included."""
+    """A stretch of source text as cells: glyph numbers, filling included."""
 
-    begin: int
     cells: NDArray[np.int32]
-    folded: Folded
+    source: PreparedStretch
     page_text: PageText
     offset_maps: tuple[OffsetMap, ...]
 
@@ -102,41 +113,54 @@ class _Stretch:
         """Offset in the source text of the character that a cell shows, or that its filling is put before."""
         for offset_map in reversed(self.offset_maps):
             cell = offset_map.origin(cell)
-        return self.begin + self.folded.source_offset(self.page_text.origin(cell))
+        return self.source.source_offset(self.page_text.origin(cell))
 
 
-def _stretches_set(source: Source, glyphs: Glyphs, columns: int, compiled: bool) -> Iterator[_Set]:
-    """The stretches of a source, one after the other, set into rows of cells."""
-    marks = np.array(source.marks, np.int64)
-    plain = PlainSetter(source.text, marks, glyphs, columns) if compiled else None
+def _stretches_set(
+    text: PreparedText, glyphs: Glyphs, columns: int, start: int, stop: int, *, compiled: bool
+) -> Iterator[_Set]:
+    """The stretches of a span of a source, one after the other, set into rows of cells."""
+    plain = PlainSetter(text, glyphs, columns) if compiled else None
     column = 0
-    for begin, end in stretches(source.text, _STRETCH_COMPILED if compiled else None):
-        stretch = plain.set(begin, end, column) if plain else None
-        if stretch:
-            column = (column + stretch.cells.size) % columns
-            yield stretch
+    for begin, end in text.spans(start, stop):
+        # The kernel takes the start of a stretch for that of a line, which the start of a span may not be.
+        if plain and (begin, end) in text.whole and (set_plainly := plain.set(begin, end, column)):
+            column = (column + set_plainly.cells.size) % columns
+            yield set_plainly
             continue
-        folded = fold(source.text[begin:end])
-        low, high = np.searchsorted(marks, (begin, end))
-        mark_offsets = folded.folded_offsets(marks[low:high] - begin)
-        page_text = encode(folded.text, glyphs, mark_offsets=mark_offsets, widest=columns)
-        cells = glyphs.glyphs[page_text.codes]
-        joined = page_text.joined
-        offset_maps = []
-        beyond = np.flatnonzero(page_text.codes > _LAST_ASCII)
-        wide = beyond[glyphs.cells[page_text.codes[beyond]] > 1]
-        if wide.size:
-            cells, parts, rest = with_parts(cells, wide, glyphs.cells[page_text.codes[wide]])
-            joined = np.concatenate((parts.forward(joined), rest))
-            offset_maps.append(parts)
-        if joined.size:
-            units, sizes = _units(joined, cells.size)
-            where, pads = pads_before(units, sizes, column, columns)
-            if where.size:
-                cells = insert_runs(cells, where, pads, glyphs.pad)
-                offset_maps.append(OffsetMap(where, 0, pads))
-        column = (column + cells.size) % columns
-        yield _Stretch(begin, cells, folded, page_text, tuple(offset_maps))
+        stretch = _set(text.stretch(begin, end), text.marks, glyphs, column, columns)
+        column = (column + stretch.cells.size) % columns
+        yield stretch
+
+
+def _set(
+    source: PreparedStretch, marks: NDArray[np.int64], glyphs: Glyphs, column: int, columns: int
+) -> _Stretch:
+    """One stretch set into rows of `columns` cells, its first cell in `column`."""
+    page_text = encode(
+        source.text,
+        glyphs,
+        mark_offsets=source.mark_offsets(marks),
+        widest=columns,
+        segmentation=source.segmentation,
+        starts_line=source.starts_line,
+    )
+    cells = glyphs.glyphs[page_text.codes]
+    joined = page_text.joined
+    offset_maps: list[OffsetMap] = []
+    beyond = np.flatnonzero(page_text.codes > _LAST_ASCII)
+    wide = beyond[glyphs.cells[page_text.codes[beyond]] > 1]
+    if wide.size:
+        cells, parts, rest = with_parts(cells, wide, glyphs.cells[page_text.codes[wide]])
+        joined = np.concatenate((parts.forward(joined), rest))
+        offset_maps.append(parts)
+    if joined.size:
+        units, sizes = _units(joined, cells.size)
+        where, pads = pads_before(units, sizes, column, columns)
+        if where.size:
+            cells = insert_runs(cells, where, pads, glyphs.pad)
+            offset_maps.append(OffsetMap(where, 0, pads))
+    return _Stretch(cells, source, page_text, tuple(offset_maps))
 
 
 def with_parts(
@@ -192,30 +216,3 @@ def pads_before(units: Offsets, sizes: Offsets, column: int, columns: int) -> tu
         else:
             unit += 1
     return np.array(where, np.int64), np.array(pads, np.int64)
-
-
-def stretches(text: str, size: int | None = None) -> Iterator[tuple[int, int]]:
-    """Spans of about `size` characters that can be folded and encoded apart.
-
-    They end behind a newline, which no fold goes over, or else between two ASCII characters with ink, where
-    no run of blanks and no grapheme cluster can be torn; but not where a control sequence may be open.
-    """
-    size = size or _STRETCH
-    begin = 0
-    while len(text) - begin > size:
-        end = text.rfind("\n", begin + size // 2, begin + size) + 1
-        if not end:
-            end = begin + size
-            while end < len(text) and not _parts(text[end - 1 : end + 1]):
-                end += 1
-            if may_fold(text[begin:end]):
-                end = text.find("\n", end - 1) + 1 or len(text)
-        yield begin, end
-        begin = end
-    if begin < len(text):
-        yield begin, len(text)
-
-
-def _parts(pair: str) -> bool:
-    """Whether the text may be cut between these two characters, if no control sequence is open."""
-    return pair[0] == "\n" or ("!" <= pair[0] <= "~" and "!" <= pair[1] <= "~")

@@ -12,6 +12,7 @@ Lines are set one by one and slots filled in order, so full pages do not change 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeVar
 
@@ -24,9 +25,9 @@ from snapshot.source.source import Source
 from snapshot.typeset.bidi import to_visual
 from snapshot.typeset.columns import GUTTER, column_width
 from snapshot.typeset.coverage import Glyphs
-from snapshot.typeset.fold import fold
 from snapshot.typeset.grid import Grid, with_parts
 from snapshot.typeset.pagetext import encode
+from snapshot.typeset.prepared import PreparedText, prepared
 from snapshot.typeset.shaped import ShapedCluster, divided
 
 __all__ = ["set_lines", "slots_of"]
@@ -65,13 +66,13 @@ class _Setter:
     Args:
         glyphs: the font.
         width: cells of a slot.
-        genuine: folded offsets of the source's own marks.
+        mark_offsets: folded offsets of the source's own marks.
     """
 
     def __init__(self, glyphs: Glyphs, width: int, mark_offsets: frozenset[int]) -> None:
         self._glyphs = glyphs
         self._width = width
-        self._genuine = mark_offsets
+        self._mark_offsets = mark_offsets
         self._printed: dict[str | ShapedCluster, tuple[_Printed, ...]] = {}
 
     def line(self, text: str, first: int, *, ends: bool) -> Iterator[tuple[NDArray[np.int32], int]]:
@@ -106,7 +107,7 @@ class _Setter:
         at = first
         for cluster in body if body.isascii() else divided(body):
             text_of = cluster if isinstance(cluster, str) else cluster.text
-            printed = (self._one(text_of),) if at in self._genuine else self._page_text(cluster)
+            printed = (self._one(text_of),) if at in self._mark_offsets else self._page_text(cluster)
             units += printed
             offsets += [at] * len(printed)
             at += len(text_of)
@@ -154,15 +155,17 @@ def _codes(units: list[_Printed]) -> NDArray[np.uint32]:
 
 
 def set_lines(
-    source: Source,
+    source: Source | PreparedText,
     glyphs: Glyphs,
     columns: int,
     rows: int,
     count: int,
     *,
+    start: int = 0,
+    stop: int | None = None,
     fit: Callable[[int], int] = lambda rows: rows,
 ) -> Iterator[Grid]:
-    """Set `source` into pages of `rows` × `columns` cells with `count` columns of lines.
+    """Set a source, or a half-open span of it, into pages of `rows` × `columns` cells with `count` columns.
 
     Args:
         source: what to set. Without characters it has no page.
@@ -170,26 +173,34 @@ def set_lines(
         columns: cells across a page.
         rows: rows of a full page.
         count: columns of lines.
+        start, stop: the span of source text; all of it by default.
         fit: rows that a last page has that needs so many: as many as fit the height it will be given, since
             a reader takes every row of the image for one that was set.
     """
-    if not source.text:
+    ready = prepared(source)
+    last = len(ready.source.text) if stop is None else stop
+    if start >= last:
         return
-    folded = fold(source.text)
-    mark_offsets = folded.folded_offsets(np.array(source.marks, np.int64)).tolist() if source.marks else ()
-    setter = _Setter(glyphs, column_width(columns, count), frozenset(mark_offsets))
+    stretches = list(ready.stretches(start, last))
+    begins = np.cumsum([0, *(len(stretch.text) for stretch in stretches[:-1])]).tolist()
+    marks_at = [
+        begin + offset
+        for begin, stretch in zip(begins, stretches, strict=True)
+        for offset in stretch.mark_offsets(ready.marks).tolist()
+    ]
+    setter = _Setter(glyphs, column_width(columns, count), frozenset(marks_at))
     slots: list[NDArray[np.int32]] = []
-    start = 0
-    for slot, origin in _slots(folded.text, setter):
+    for slot, origin in _slots("".join(stretch.text for stretch in stretches), setter):
         if len(slots) == rows * count:
             if int(slot[0]) == glyphs.end:
                 break  # a page for the end mark alone is none
-            stop = folded.source_offset(origin)
-            yield Grid(_page(slots, glyphs, columns, rows, count), start, stop)
-            slots, start = [], stop
+            number = bisect_right(begins, origin) - 1
+            end = stretches[number].source_offset(origin - begins[number])
+            yield Grid(_page(slots, glyphs, columns, rows, count), start, end)
+            slots, start = [], end
         slots.append(slot)
     used = rows if len(slots) == rows * count else min(rows, fit(-(-len(slots) // count)))
-    yield Grid(_page(slots, glyphs, columns, used, count), start, len(source.text))
+    yield Grid(_page(slots, glyphs, columns, used, count), start, last)
 
 
 def _slots(text: str, setter: _Setter) -> Iterator[tuple[NDArray[np.int32], int]]:

@@ -1,4 +1,4 @@
-"""What a text needs beyond the glyphs that are always there."""
+"""The glyphs a text needs beyond the glyphs that are always there."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections import Counter
 import numpy as np
 
 from snapshot.source import marks
-from snapshot.source.codepoints import census, code_points
-from snapshot.typeset.clusters import continuations, may_join
+from snapshot.source.codepoints import code_points
+from snapshot.source.source import Source
+from snapshot.typeset.clusters import may_join
 from snapshot.typeset.coverage import Coverage
 from snapshot.typeset.emoji import name_of
-from snapshot.typeset.fold import fold
-from snapshot.typeset.grid import stretches
 from snapshot.typeset.pagetext import uncovered_codes
-from snapshot.typeset.shaped import ShapedCluster, clusters_of, has_shape, may_be_unit, units_in
+from snapshot.typeset.prepared import PreparedText
+from snapshot.typeset.shaped import Segmentation, ShapedCluster, has_shape, may_be_unit, units_in
 
 __all__ = ["missing_glyphs", "uncovered"]
 
@@ -26,7 +26,7 @@ _MOST_CLUSTERS = 1 << 13
 _NO_LETTERS = frozenset(marks.PAGE_MARKS + marks.PAD + marks.END + " \t\n")
 
 
-def missing_glyphs(text: str, coverage: Coverage) -> tuple[ShapedCluster, ...]:
+def missing_glyphs(text: str | PreparedText, coverage: Coverage) -> tuple[ShapedCluster, ...]:
     """The units and characters of a text that the font does not cover, in order of their first occurrence.
 
     So what a text needs begins with what the start of it needs. Emoji, which have names, are not among it.
@@ -35,33 +35,34 @@ def missing_glyphs(text: str, coverage: Coverage) -> tuple[ShapedCluster, ...]:
         text: source text.
         coverage: what is always there.
     """
-    foreign, _ = census(text)
+    ready = PreparedText(Source(text)) if isinstance(text, str) else text
+    foreign = ready.foreign
     lacking = foreign[coverage.cells[foreign] == 0]
     shaped = any(has_shape(chr(code)) for code in lacking.tolist())
     if not shaped and not (may_join(foreign) | may_be_unit(foreign)).any():
         return ()
-    found: dict[ShapedCluster, None] = {}
+    needed: dict[ShapedCluster, None] = {}
     clusters = 0
-    for begin, end in stretches(text):
-        if text[begin:end].isascii():
+    for begin, end in ready.bounds:
+        if ready.source.text[begin:end].isascii():
             continue
-        for unit in _in_stretch(fold(text[begin:end]).text, coverage):
-            if unit not in found and (len(unit.text) == 1 or clusters < _MOST_CLUSTERS):
+        stretch = ready.stretch(begin, end)
+        for unit in _in_stretch(stretch.text, stretch.segmentation, coverage):
+            if unit not in needed and (len(unit.text) == 1 or clusters < _MOST_CLUSTERS):
                 clusters += len(unit.text) > 1
-                found[unit] = None
-    return tuple(found)
+                needed[unit] = None
+    return tuple(needed)
 
 
-def _in_stretch(text: str, coverage: Coverage) -> list[ShapedCluster]:
+def _in_stretch(text: str, segmentation: Segmentation, coverage: Coverage) -> list[ShapedCluster]:
     codes = code_points(text)
     special = np.flatnonzero(codes > 127)
-    is_continuation = continuations(text, codes, special)
     # Those inside clusters too: should a cluster not be drawn, its parts are printed one by one, and whether
     # they have glyphs may not depend on what comes later.
     lacking = special[coverage.cells[codes[special]] == 0]
-    if is_continuation is None and not lacking.size:
+    clusters = segmentation.clusters
+    if segmentation.is_continuation is None and not lacking.size:
         return []
-    clusters = clusters_of(codes, special, is_continuation)
     different, first = np.unique(codes[lacking], return_index=True)
     places: dict[ShapedCluster, int] = {}
     for unit, start in zip(units_in(text, clusters), clusters.starts.tolist(), strict=True):
@@ -77,18 +78,20 @@ def _may_be_drawn(cluster: str) -> bool:
     return len(cluster) <= _LONGEST and not _NO_LETTERS.intersection(cluster) and name_of(cluster) is None
 
 
-def uncovered(folded: str, coverage: Coverage) -> dict[str, int]:
-    """Characters of a folded text that are printed as code points, counted by kind, most first.
+def uncovered(text: str | PreparedText, coverage: Coverage) -> dict[str, int]:
+    """Characters of a text, folded or prepared, that are printed as code points, counted by kind, most first.
 
     Kinds are scripts (the first word of a letter's Unicode name: "CJK", "HIRAGANA", "ARABIC", …),
     "combining marks", "invisible" (format characters, special spaces, lone surrogates) and "symbols".
     """
     kinds: Counter[str] = Counter()
-    for begin, end in stretches(folded):
-        text = folded[begin:end]
-        if text.isascii():
+    ready = PreparedText(Source(text)) if isinstance(text, str) else text
+    for begin, end in ready.bounds:
+        if ready.source.text[begin:end].isascii():
             continue
-        codes, counts = np.unique(uncovered_codes(text, coverage), return_counts=True)
+        stretch = ready.stretch(begin, end)
+        lacking = uncovered_codes(stretch.text, coverage, stretch.segmentation)
+        codes, counts = np.unique(lacking, return_counts=True)
         for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
             if code not in (10, 9):
                 kinds[_kind(chr(code))] += count

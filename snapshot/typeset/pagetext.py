@@ -1,6 +1,6 @@
 """Page text: folded source text in the form that is printed, and back.
 
-What is printed as it is: every character that the font covers, and every unit that it draws (see `units`).
+What is printed as it is: every character that the font covers, and every unit that it draws (see `shaped`).
 What is printed as marks (see `marks`): newlines, tabs, runs of blanks (two or more at the start of a line or
 behind a tab, four or more elsewhere), emoji, characters without a glyph, and characters that are marks
 themselves. `decode` gives the folded source back.
@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 
 from snapshot.source import marks
 from snapshot.source.codepoints import code_points, from_code_points
-from snapshot.typeset.clusters import continuations
 from snapshot.typeset.coverage import Coverage
 from snapshot.typeset.emoji import emoji_of
 from snapshot.typeset.offset_map import OffsetMap, Offsets, concat_ranges, insert_runs
-from snapshot.typeset.shaped import ShapedCluster, expand
+from snapshot.typeset.shaped import Segmentation, ShapedCluster, expand, segment
 from snapshot.typeset.substitution import Substituted, substitute
 
 __all__ = [
@@ -60,7 +59,7 @@ class PageText:
         codes: its code points and the numbers of its units, uint32.
         joined: offsets of the codes that belong to the one before them, int64, ascending: a unit is never
             torn over the end of a row or page (a grapheme cluster, a code point in brackets, a number).
-        splices: how the characters of the folded text became codes, step after step.
+        offset_maps: how the characters of the folded text became codes, step after step.
         units: the numbers of the font's units.
     """
 
@@ -82,21 +81,29 @@ class PageText:
 
 
 def encode(
-    text: str, coverage: Coverage, *, mark_offsets: NDArray[np.int64] | None = None, widest: int = 80
+    text: str,
+    coverage: Coverage,
+    *,
+    mark_offsets: NDArray[np.int64] | None = None,
+    widest: int = 80,
+    segmentation: Segmentation | None = None,
+    starts_line: bool = True,
 ) -> PageText:
-    """Page text of the folded text `text`, which begins at the start of a line or in the middle of a word.
+    """Page text of the folded text `text`.
 
     Args:
         text: folded source text, or a stretch of it.
         coverage: which code points the font draws, and in how many cells.
-        genuine: offsets of the characters in `text` that are marks of the source text and no content.
+        mark_offsets: offsets of the characters in `text` that are marks of the source text and no content.
         widest: cells a unit may take before its grapheme cluster is torn after all.
+        segmentation: the grapheme clusters of `text`, where they are known.
+        starts_line: whether blanks at its start stand at the start of a line.
     """
     source = code_points(text)
     controls, special = _unprintable(source)
-    is_continuation = continuations(text, source, special) if special.size else None
+    segmentation = segmentation or segment(text, source, special)
     substituted = (
-        substitute(text, source, special, is_continuation, coverage=coverage, widest=widest)
+        substitute(text, source, special, segmentation, coverage=coverage, widest=widest)
         if special.size
         else None
     )
@@ -105,10 +112,11 @@ def encode(
             source,
             controls,
             special,
-            is_continuation,
+            segmentation.is_continuation,
             coverage=coverage,
             mark_offsets=mark_offsets,
             widest=widest,
+            starts_line=starts_line,
         )
     mark_offsets = (
         substituted.emoji
@@ -125,19 +133,20 @@ def encode(
         coverage=coverage,
         mark_offsets=mark_offsets,
         widest=widest,
+        starts_line=starts_line,
     )
     return _named(marked, substituted, coverage)
 
 
-def uncovered_codes(text: str, coverage: Coverage) -> NDArray[np.uint32]:
+def uncovered_codes(
+    text: str, coverage: Coverage, segmentation: Segmentation | None = None
+) -> NDArray[np.uint32]:
     """The characters of a folded text that are printed as code points for want of a glyph, in their order."""
     source = code_points(text)
     _, special = _unprintable(source)
     if special.size:
-        is_continuation = continuations(text, source, special)
-        substituted = substitute(
-            text, source, special, is_continuation, coverage=coverage, widest=_WIDEST_NAME
-        )
+        segmentation = segmentation or segment(text, source, special)
+        substituted = substitute(text, source, special, segmentation, coverage=coverage, widest=_WIDEST_NAME)
         source = source if substituted is None else substituted.codes
     return source[coverage.cells[source] == 0]
 
@@ -159,10 +168,11 @@ def _marked(
     coverage: Coverage,
     mark_offsets: Offsets | None,
     widest: int,
+    starts_line: bool,
 ) -> PageText:
     """Page text of a text, emoji but for their opening bracket not yet in it."""
     if is_continuation is not None:
-        _loosen(is_continuation, source, widest)
+        is_continuation = _loosened(is_continuation, source, widest)
     codes = source.copy()
     codes[controls] = _CONTROL_MARKS[source[controls]]
     unmarked = controls[codes[controls] == 0] if controls.size else controls
@@ -171,7 +181,7 @@ def _marked(
     joined = np.flatnonzero(is_continuation) if is_continuation is not None else _NONE
     offset_maps: list[OffsetMap] = []
 
-    runs = _blank_runs(source)
+    runs = _blank_runs(source, starts_line=starts_line)
     if runs.starts.size:
         codes, offset_map, digits = _numbered(codes, runs)
         offset_maps.append(offset_map)
@@ -193,8 +203,8 @@ def _uncovered(
     """Those of the offsets `special` that hold a character without a glyph, or a mark that is none."""
     if not special.size:
         return special
-    found = source[special]
-    lacking = (coverage.cells[found] == 0) | _IS_MARK[np.minimum(found, _IS_MARK.size - 1)]
+    values = source[special]
+    lacking = (coverage.cells[values] == 0) | _IS_MARK[np.minimum(values, _IS_MARK.size - 1)]
     if mark_offsets is not None and mark_offsets.size:
         lacking[np.searchsorted(special, mark_offsets)] = False
     return special[lacking]
@@ -226,14 +236,14 @@ class _Runs(NamedTuple):
     digits: Offsets
 
 
-def _blank_runs(source: NDArray[np.uint32]) -> _Runs:
+def _blank_runs(source: NDArray[np.uint32], *, starts_line: bool) -> _Runs:
     blank = source == _BLANK
     pairs = np.flatnonzero(blank[1:] & blank[:-1])
     first = np.flatnonzero(np.diff(pairs, prepend=-2) != 1)
     starts = pairs[first]
     lengths = np.diff(first, append=pairs.size) + 1
     before = source[starts - 1]
-    leading = (starts == 0) | (before == _LINE) | (before == _TAB)
+    leading = np.where(starts == 0, starts_line, (before == _LINE) | (before == _TAB))
     long = lengths >= np.where(leading, 2, 4)
     lengths = lengths[long]
     return _Runs(starts[long], lengths, _decimal_length(lengths))
@@ -294,16 +304,20 @@ def _bracket_groups(
     return opens, closes
 
 
-def _loosen(is_continuation: NDArray[np.bool_], codes: NDArray[np.uint32], widest: int) -> None:
-    """Let go of the clusters that may not fit into `widest` cells even on a row of their own."""
+def _loosened(
+    is_continuation: NDArray[np.bool_], codes: NDArray[np.uint32], widest: int
+) -> NDArray[np.bool_]:
+    """`is_continuation` without the clusters that may not fit `widest` cells even on a row of their own."""
     heads = np.flatnonzero(~is_continuation)
     sizes = np.diff(np.append(heads, codes.size))
     if sizes.max() * _WIDEST_CHARACTER <= widest:
-        return
+        return is_continuation
     bounds = np.add.reduceat(np.where(codes < _ASCII, 1, _WIDEST_CHARACTER), heads)
     torn = (sizes > 1) & (bounds > widest)
+    is_continuation = is_continuation.copy()
     for head, size in zip(heads[torn], sizes[torn], strict=True):
         is_continuation[head : head + size] = False
+    return is_continuation
 
 
 def _decimal_length(values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -317,7 +331,9 @@ def _hex_length(values: NDArray[np.uint32]) -> NDArray[np.int64]:
 
 
 _TOKEN = re.compile(
-    rf"[{marks.DIGITS}]+|{marks.OPEN}(?:(?P<hex>[0-9A-F]+(?:\.[0-9A-F]+)*)|(?P<name>[^{marks.CLOSE}]+)){marks.CLOSE}"
+    rf"[{marks.DIGITS}]+"
+    # A name ends before the next bracket, whichever it is, so that no bracket is looked for over and over.
+    rf"|{marks.OPEN}(?:(?P<hex>[0-9A-F]+(?:\.[0-9A-F]+)*)|(?P<name>[^{marks.OPEN}{marks.CLOSE}]+)){marks.CLOSE}"
     rf"|[{marks.NEWLINE}{marks.TAB}]|(?P<mark>[{marks.SOURCE_MARKS}])"
 )
 _VALUES = str.maketrans(marks.DIGITS, "0123456789")

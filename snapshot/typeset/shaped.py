@@ -14,12 +14,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from snapshot.source.codepoints import code_points
 from snapshot.typeset.arabic import Clusters, in_forms
 from snapshot.typeset.clusters import continuations
 from snapshot.typeset.offset_map import Offsets
 
 __all__ = [
     "FIRST_UNIT",
+    "Segmentation",
     "ShapedCluster",
     "clusters_of",
     "divided",
@@ -27,6 +29,7 @@ __all__ = [
     "has_shape",
     "may_be_unit",
     "numbered",
+    "segment",
     "units_in",
 ]
 
@@ -57,6 +60,50 @@ class ShapedCluster(NamedTuple):
         return cls(text)
 
 
+class Segmentation(NamedTuple):
+    """Where the grapheme clusters of a text are.
+
+    Attributes:
+        is_continuation: which characters continue a cluster; None where none does.
+        clusters: the clusters that may be units.
+    """
+
+    is_continuation: NDArray[np.bool_] | None
+    clusters: Clusters
+
+    def cut(self, first: int, last: int) -> Segmentation | None:
+        """That of the half-open span of the text; None where the span tears a cluster.
+
+        Letters keep the forms that their neighbours outside of the span give them.
+        """
+        starts, lengths, forms = self.clusters
+        low, high = np.searchsorted(starts, (first, last))
+        ends = (starts + lengths)[max(low - 1, 0) : high]
+        if (low and ends[0] > first) or (high and ends.size and ends[-1] > last):
+            return None
+        continuation = self.is_continuation
+        if continuation is not None:
+            continuation = continuation[first:last]
+            if continuation[:1].any():
+                return None
+            continuation = continuation if continuation.any() else None
+        return Segmentation(
+            continuation, Clusters(starts[low:high] - first, lengths[low:high], forms[low:high])
+        )
+
+
+def segment(text: str, codes: NDArray[np.uint32], special: Offsets) -> Segmentation:
+    """The grapheme clusters of a text.
+
+    Args:
+        text: the text.
+        codes: its code points.
+        special: offsets of those that are not ASCII.
+    """
+    is_continuation = continuations(text, codes, special) if special.size else None
+    return Segmentation(is_continuation, clusters_of(codes, special, is_continuation))
+
+
 def has_shape(char: str) -> bool:
     """Whether a character has a shape of its own."""
     return unicodedata.category(char) not in _SHAPELESS
@@ -75,7 +122,7 @@ def clusters_of(
     Args:
         codes: the text.
         special: offsets of those that are not ASCII.
-        clings: which characters continue a cluster, if any does.
+        is_continuation: which characters continue a cluster, if any does.
     """
     arabic = special[may_be_unit(codes[special])]
     if is_continuation is None and not arabic.size:
@@ -107,10 +154,8 @@ def units_in(text: str, clusters: Clusters) -> Iterator[ShapedCluster]:
 
 def divided(text: str) -> Iterator[str | ShapedCluster]:
     """The clusters of a text in their order: those that may be units, and single characters."""
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-    special = np.flatnonzero(codes > 127)
-    is_continuation = continuations(text, codes, special)
-    clusters = clusters_of(codes, special, is_continuation)
+    codes = code_points(text)
+    clusters = segment(text, codes, np.flatnonzero(codes > 127)).clusters
     end = 0
     for cluster, start in zip(units_in(text, clusters), clusters.starts.tolist(), strict=True):
         yield from text[end:start]

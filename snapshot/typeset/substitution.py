@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from snapshot.source import marks
 from snapshot.typeset.emoji import name_of, starts_emoji
 from snapshot.typeset.offset_map import OffsetMap, Offsets, concat_ranges
-from snapshot.typeset.shaped import clusters_of, numbered
+from snapshot.typeset.shaped import Segmentation, numbered
 
 if TYPE_CHECKING:
     from snapshot.typeset.coverage import Coverage
@@ -23,8 +23,8 @@ class Substituted(NamedTuple):
 
     Attributes:
         codes: its codes.
-        clings: which of them continue a cluster.
-        splice: how it was made.
+        is_continuation: which of them continue a cluster.
+        offset_map: how it was made.
         emoji: offsets of the emoji.
         names: their names.
     """
@@ -40,7 +40,7 @@ def substitute(
     text: str,
     source: NDArray[np.uint32],
     special: Offsets,
-    is_continuation: NDArray[np.bool_] | None,
+    segmentation: Segmentation,
     *,
     coverage: Coverage,
     widest: int,
@@ -51,14 +51,14 @@ def substitute(
         text: folded source text.
         source: its code points.
         special: offsets of those that are not ASCII.
-        clings: which continue a grapheme cluster, if any does.
+        segmentation: its grapheme clusters.
         coverage: what the font draws.
         widest: cells that the name of an emoji may take with its brackets.
     """
+    is_continuation, clusters = segmentation
     lone = special[coverage.cells[source[special]] == 0]
     if is_continuation is None and not lone.size and not coverage.units:
         return None
-    clusters = clusters_of(source, special, is_continuation)
     if is_continuation is None:
         is_continuation = np.zeros(source.size, np.bool_)
     lone = lone[~(is_continuation | np.append(is_continuation[1:], False))[lone]]

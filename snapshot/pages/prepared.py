@@ -1,0 +1,68 @@
+"""Sources that were set lately, with the work that serves again: folds, clusters, glyphs, page breaks.
+
+A source is set many times: measured in one layout and another, in parts, and at last drawn. Its work is
+found here by what the source says, so that two equal sources share it too. Few are kept, and of long ones
+only those that a `Typesetter` still has at hand.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from weakref import WeakValueDictionary
+
+from snapshot.raster.atlas import Atlas, atlas_for
+from snapshot.raster.face import Face
+from snapshot.source.source import Source
+from snapshot.typeset.missing_glyphs import missing_glyphs
+from snapshot.typeset.prepared import PreparedText
+
+__all__ = ["PreparedSource", "prepare"]
+
+# Sources that are kept, and their characters all together.
+_MOST_SOURCES = 4
+_MOST_CHARS = 1 << 22
+
+_Key = tuple[str, tuple[int, ...]]
+
+
+class PreparedSource:
+    """A source with its folds and clusters, its glyphs in each face, and its page breaks in each geometry.
+
+    Attributes:
+        text: the source text, folded and segmented as far as it was asked for.
+        breaks: by geometry and start, the ends of the full pages that follow each other from there.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.text = PreparedText(source)
+        self.breaks: dict[tuple[object, int], list[int]] = {}
+        self._atlases: dict[Face, Atlas] = {}
+
+    def atlas(self, face: Face) -> Atlas:
+        """The glyphs that the source needs in a face."""
+        atlas = self._atlases.get(face)
+        if atlas is None:
+            atlas = self._atlases[face] = atlas_for(face, missing_glyphs(self.text, atlas_for(face)))
+        return atlas
+
+
+_lock = threading.Lock()
+_lately: OrderedDict[_Key, PreparedSource] = OrderedDict()
+_alive: WeakValueDictionary[_Key, PreparedSource] = WeakValueDictionary()
+
+
+def prepare(source: Source) -> PreparedSource:
+    """What is known of a source, or of an equal one that was set lately."""
+    key = source.text, source.marks
+    with _lock:
+        found = _lately.get(key) or _alive.get(key)
+        if found is None:
+            found = _alive[key] = PreparedSource(source)
+        _lately[key] = found
+        _lately.move_to_end(key)
+        chars = sum(len(text) for text, _ in _lately)
+        while _lately and (len(_lately) > _MOST_SOURCES or chars > _MOST_CHARS):
+            (text, _), _ = _lately.popitem(last=False)
+            chars -= len(text)
+        return found

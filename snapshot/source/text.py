@@ -1,0 +1,58 @@
+"""Source text with its structure: marks, the span of each message, what was elided or said once."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+
+__all__ = ["Elision", "Repeat", "Source", "slice_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Elision:
+    """Something that source text only names: where its mark starts, what it is, how many bytes it had."""
+
+    offset: int
+    media_type: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A reference to lines that were shown before.
+
+    Attributes:
+        start, stop: half-open span of the reference in source text.
+        original_start, original_stop: half-open span that it stands for in the text without references.
+    """
+
+    start: int
+    stop: int
+    original_start: int
+    original_stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Source text with its structure.
+
+    Attributes:
+        text: the text. It may hold lone surrogates, where the transcript did.
+        marks: offsets of the characters that are marks and no content, ascending.
+        spans: half-open span of each message of the transcript, in order; they partition `text`.
+        elisions: what was replaced by its description.
+        repeats: references to earlier lines, and what of the original text each stands for (see
+            `snapshot.source.repeats`).
+    """
+
+    text: str
+    marks: tuple[int, ...] = ()
+    spans: tuple[tuple[int, int], ...] = ()
+    elisions: tuple[Elision, ...] = ()
+    repeats: tuple[Repeat, ...] = ()
+
+
+def slice_of(source: Source, start: int, stop: int) -> Source:
+    """The half-open span of a source as a source of its own; spans, elisions and repeats are left behind."""
+    low, high = bisect_left(source.marks, start), bisect_left(source.marks, stop)
+    return Source(source.text[start:stop], tuple(mark - start for mark in source.marks[low:high]))
