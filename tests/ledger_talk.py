@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from snapshot.ledger import Ledger, ledger_of
+from snapshot.ledger import Ledger, ledger_of, ledger_text
 from snapshot.messages import Message, Opaque, Text, ToolCall, ToolResult
 
 
@@ -52,4 +52,4 @@ class Talk:
 
     def lines(self, harness: str = "") -> list[str]:
         """The lines of the whole ledger without its first, which is always the same."""
-        return self.ledger(harness).text(1_000_000, words).split("\n")[1:]
+        return ledger_text(self.ledger(harness), 1_000_000, words).split("\n")[1:]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import snapshot
-from snapshot.ledger import Ledger, ledger_of
+from snapshot.ledger import Ledger, ledger_of, ledger_text
 from snapshot.messages import Message, Opaque, Text, ToolCall, ToolResult
 from tests.ledger_talk import Talk, words
 
@@ -325,7 +325,7 @@ def test_openai_agents() -> None:
         "Files read:",
         "- [4] bill.txt",
     ]
-    assert "Which order" not in talk.user("7").ledger().text(1000, words)
+    assert "Which order" not in ledger_text(talk.user("7").ledger(), 1000, words)
 
 
 def test_tools_of_unknown_names() -> None:
@@ -434,7 +434,7 @@ def test_plan_and_handles(kind: str, budget: int, tmp_path: Path) -> None:
     path = tmp_path / f"{kind}.json"
     path.write_text(json.dumps(anthropic(kind)), encoding="utf-8")
     ledger = ledger_of(snapshot.load(path).messages)
-    text = ledger.text(budget, words)
+    text = ledger_text(ledger, budget, words)
     assert words(text) <= budget
     assert [(step.text, step.state) for step in ledger.plan] == [
         *((text, "done") for text in STEPS[:2]), (STEPS[2], "in progress"), *((text, "open") for text in STEPS[3:])
@@ -457,7 +457,7 @@ def test_plan_and_handles(kind: str, budget: int, tmp_path: Path) -> None:
 def test_nothing_of_a_conversation_without_state() -> None:
     ledger = Talk().user("Hello.").says("Good day.").ledger()
     assert ledger.empty
-    assert ledger.text(10_000, words) == ""
+    assert ledger_text(ledger, 10_000, words) == ""
     assert ledger_of([]) == Ledger()
 
 
@@ -538,7 +538,7 @@ def test_broken_arguments_do_no_harm(raw: str) -> None:
     talk = Talk()
     for name in names:
         talk.call(name, raw, "ok").call(name, raw, None).call(name, raw, "no", error=True)
-    text = talk.ledger().text(5000, words)
+    text = ledger_text(talk.ledger(), 5000, words)
     assert words(text) <= 5000
 
 
@@ -626,7 +626,7 @@ def test_the_outcome_that_is_known_outlives_a_run_that_shows_none() -> None:
     talk.call("Bash", {"command": "pytest -q -x | grep FAILED | head"}, "")
     (run,) = talk.ledger().runs
     assert (run.outcome, run.message, run.again, run.line) == ("ok", 2, 4, "2 passed in 1s")
-    assert "(run again at 4, outcome not shown)" in talk.ledger().text(500, words)
+    assert "(run again at 4, outcome not shown)" in ledger_text(talk.ledger(), 500, words)
 
 
 def test_one_file_has_one_name() -> None:

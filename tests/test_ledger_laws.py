@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snapshot.ledger import LedgerBuilder, ledger_of, tool_table
+from snapshot.ledger import LedgerBuilder, ledger_of, ledger_text, tool_table
 from snapshot.messages import File, Image, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from tests.ledger_talk import Talk, words
 
@@ -85,10 +85,10 @@ def test_any_prefix_gives_a_ledger_within_its_budget(
 ) -> None:
     prefix = messages[:stop]
     ledger = ledger_of(prefix, harness=harness)
-    text = ledger.text(budget, words)
+    text = ledger_text(ledger, budget, words)
     assert words(text) <= max(budget, 0)
-    assert ledger.text(budget, words) == text
-    whole = ledger.text(10**9, words)
+    assert ledger_text(ledger, budget, words) == text
+    whole = ledger_text(ledger, 10**9, words)
     assert bool(whole) is not ledger.empty
     for line in whole.split("\n")[1:]:
         if match := re.match(r"- \[(\d+)\] ", line):
@@ -109,7 +109,7 @@ def test_in_pieces_as_at_once(messages: list[Message], cut: int, harness: str) -
 
 @given(MESSAGES, HARNESSES)
 def test_quoted_words_stay_in_their_lines(messages: list[Message], harness: str) -> None:
-    text = ledger_of(messages, harness=harness).text(10**9, words)
+    text = ledger_text(ledger_of(messages, harness=harness), 10**9, words)
     lines = text.split("\n")
     headings = [line for line in lines if not re.match(r"- \[\d+\] ", line)]
     assert len(headings) == len(set(headings))
@@ -149,7 +149,7 @@ def test_what_matters_least_goes_first_and_is_counted() -> None:
         talk.call("Bash", {"command": f"python job_{number}.py"}, "Exit code 1\nBoom", error=True)
     talk.call("Bash", {"command": "pytest"}, "3 passed in 1s")
     ledger = talk.ledger()
-    texts = {budget: ledger.text(budget, words) for budget in range(0, 6000, 50)}
+    texts = {budget: ledger_text(ledger, budget, words) for budget in range(0, 6000, 50)}
     previous = -1
     for budget, text in texts.items():
         assert words(text) <= budget
@@ -222,7 +222,7 @@ def test_no_text_is_slow(text: str) -> None:
             name, {"command": "pytest && jest && git log && git status -s"}, long
         )
     start = time.process_time()
-    talk.ledger().text(1000, words)
+    ledger_text(talk.ledger(), 1000, words)
     assert time.process_time() - start < 4  # a quarter of a second; what grows with the square takes minutes
 
 

@@ -16,6 +16,7 @@ import snapshot
 from snapshot.messages import Message, Text, ToolCall, ToolResult, Transcript
 from snapshot.pages import folder
 from snapshot.pages.layout import layout_for
+from snapshot.pages.manifest import load_manifest
 from snapshot.pages.render import Typesetter
 from snapshot.source.marks import REPEAT, SCOPE, reading_guide
 from snapshot.source.repeats import expand_repeats, fold_repeats, original_span
@@ -196,9 +197,9 @@ def test_the_guide_explains_references_where_there_are_any(tmp_path: Path):
     text = "\n".join([*LONG, "", *LONG, ""])
     for repeats in (False, True):
         source = source_of(Transcript((Message("user", (Text(text),)),), "text"), repeats=repeats)
-        guide = folder.write(tmp_path / str(repeats), source, setter)["guide"]
+        guide = folder.write(tmp_path / str(repeats), source, setter).guide
         assert (REPEAT in guide) == repeats
-        assert not folder.check(tmp_path / str(repeats), folder.load_manifest(tmp_path / str(repeats)))
+        assert not folder.check(tmp_path / str(repeats), load_manifest(tmp_path / str(repeats)))
     for lines in (False, True):
         assert reading_guide(lines=lines, repeats=True).replace(REPEAT, "") != reading_guide(lines=lines)
 

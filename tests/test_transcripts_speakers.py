@@ -16,7 +16,7 @@ from snapshot.requests import request
 from snapshot.requests.check import check
 from snapshot.serialization import from_json, to_json
 from snapshot.transcripts import conversations, load
-from snapshot.transcripts.reading.harness import Piece, rules_for
+from snapshot.transcripts.io.harness import Piece, rules_for
 from tests.conftest import case
 from tests.test_cli import run
 from tests.transcript_samples import kinds, log, notes, packed, said, session

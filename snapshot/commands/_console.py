@@ -13,13 +13,12 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from snapshot.errors import OutputError, SnapshotError, TranscriptError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from snapshot.messages import Transcript
     from snapshot.redaction import Redactor
 

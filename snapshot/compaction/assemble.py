@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from snapshot.compaction.archive import CLOSING, OPENING, Archive
-from snapshot.compaction.context import PLACE
+from snapshot.compaction.archived import CLOSING, OPENING, Archived
+from snapshot.compaction.places import PLACE
 from snapshot.messages import Image, Message, Text
 from snapshot.pages.render import Page
 from snapshot.source.marks import GUIDE
@@ -44,7 +44,7 @@ def left_out_text(characters: int, outline: str = "") -> str:
 
 
 def archive_messages(
-    archive: Archive, pages: Sequence[Page] = (), *, detail: str = "", per_message: int | None = None
+    archive: Archived, pages: Sequence[Page] = (), *, detail: str = "", per_message: int | None = None
 ) -> tuple[Message, ...]:
     """The messages that carry the archive: one of the user's, or several where one may not hold all pages.
 
@@ -71,13 +71,13 @@ def archive_messages(
     return (*messages, Message("user", tuple(chunk)))
 
 
-def _summary_parts(archive: Archive) -> Iterator[Text]:
+def _summary_parts(archive: Archived) -> Iterator[Text]:
     yield Text(f"{_LEAD_SUMMARY}\n\n{archive.summary}")
     yield from (Text(item.printed()) for item in archive.statements)
     yield from _closing(archive)
 
 
-def _page_parts(archive: Archive, pages: Sequence[Page], detail: str) -> Iterator[Text | Image]:
+def _page_parts(archive: Archived, pages: Sequence[Page], detail: str) -> Iterator[Text | Image]:
     # The guide does not speak of what is not there.
     guide = GUIDE if archive.reasoning else GUIDE.replace("⁋thinking, ", "")
     yield Text(_LEAD + guide)
@@ -98,7 +98,7 @@ def _page_parts(archive: Archive, pages: Sequence[Page], detail: str) -> Iterato
     yield from _closing(archive)
 
 
-def _closing(archive: Archive) -> Iterator[Text]:
+def _closing(archive: Archived) -> Iterator[Text]:
     """What stands behind pages or summary: exact strings, live state, the close."""
     if archive.facts:
         yield Text((FACTS_LEAD if archive.pages else "") + archive.facts)

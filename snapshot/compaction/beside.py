@@ -13,7 +13,7 @@ from snapshot.compaction.summary.kept_fields import resources_of
 from snapshot.facts.factsheet import factsheet
 from snapshot.messages import Message, Text, ToolCall, ToolResult
 
-__all__ = ["Beside", "facts_of", "ledger_text", "statements_for", "words_of"]
+__all__ = ["Beside", "facts_of", "live_state", "statements_for", "words_of"]
 
 # Shares of the goal that each may take.
 STATEMENTS, FACTS, LEDGER = 0.15, 0.08, 0.06
@@ -56,14 +56,14 @@ def facts_of(context: Context, archive: Archive, tail: Sequence[Message]) -> Bes
     return Beside(sheet.text, len(sheet.facts), sheet.left_out)
 
 
-def ledger_text(context: Context) -> str:
+def live_state(context: Context) -> str:
     """The live state at the end of the conversation, with credentials redacted."""
     from snapshot.ledger import ledger_of, tool_table
 
     tools = tool_table(context.options.ledger_tools)
     ledger = ledger_of(context.archived, harness=context.format, tools=tools)
     budget = int(LEDGER * context.budget.goal)
-    return ledger.text(budget, context.estimator.text)
+    return ledger_text(ledger, budget, context.estimator.text)
 
 
 def words_of(messages: Sequence[Message]) -> list[str]:

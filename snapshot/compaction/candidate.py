@@ -9,9 +9,10 @@ from typing import ClassVar, Protocol
 
 from snapshot.compaction.archive import Archive, PagedPart
 from snapshot.compaction.context import Context
-from snapshot.compaction.limits import over_limits
+from snapshot.compaction.limits import body_bytes, excess, page_bytes, usable
 from snapshot.compaction.pagination import Pagination, Stretch
-from snapshot.messages import Message
+from snapshot.compaction.replaced import attachments
+from snapshot.messages import Image, Message
 
 __all__ = ["Candidate", "Rung", "Step"]
 
@@ -92,7 +93,18 @@ class Candidate:
     @cached_property
     def over_limits(self) -> bool:
         """Whether the provider would refuse it for its images, its documents or its bytes."""
-        return over_limits(self)
+        limits, messages = self.context.limits, self.undrawn
+        body = limits.get("request_bytes")
+        if body is not None:
+            pages = sum(page_bytes(stretch.layout) * len(stretch.pages) for stretch in self.stretches)
+            if body_bytes(messages) + pages > usable(body):
+                return True
+        if excess(self.context, messages) > 0:
+            return True
+        most = limits.get("images_per_message")
+        return most is not None and any(
+            sum(isinstance(item, Image) for item in attachments((message,))) > most for message in messages
+        )
 
     @property
     def sendable(self) -> bool:

@@ -6,31 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
-from typing import Final
 
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.boundaries import Group
 from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.options import Budget, Options
-from snapshot.messages import Image, Message, Part
+from snapshot.compaction.places import PLACE
+from snapshot.messages import Message
 from snapshot.models.profile import ModelProfile
 
-__all__ = ["PLACE", "Context", "is_place", "place"]
-
-_MARK = "\0page"
-PLACE: Final = Image("image/png", source=_MARK)
-"""Stands for a page of the middle that is not drawn."""
-
-
-def place(number: int) -> Image:
-    """What stands for a page of part `number` (from 0) that is not drawn."""
-    return Image("image/png", source=f"{_MARK} of part {number}")
-
-
-def is_place(part: Part) -> bool:
-    """Whether a part stands for a page that is not drawn."""
-    return isinstance(part, Image) and part.source.startswith(_MARK)
-
+__all__ = ["Context"]
 
 # A group that begins before the tail's share is taken in whole, unless it takes more than so many shares.
 _LARGEST_GROUP = 2.0

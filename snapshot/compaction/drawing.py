@@ -9,8 +9,8 @@ from hashlib import sha256
 
 from snapshot.compaction.assemble import archive_messages
 from snapshot.compaction.candidate import Candidate
-from snapshot.compaction.context import is_place, place
 from snapshot.compaction.pagination import Pagination, Stretch
+from snapshot.compaction.places import is_place, place
 from snapshot.compaction.replaced import with_content, with_parts
 from snapshot.messages import Image, Message, Part, ToolResult
 from snapshot.pages.render import Page, Typesetter

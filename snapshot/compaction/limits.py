@@ -10,11 +10,10 @@ from snapshot.compaction.replaced import attachments
 from snapshot.messages import File, Image, Message, Reasoning, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from snapshot.compaction.candidate import Candidate
     from snapshot.compaction.context import Context
     from snapshot.pages.layout import Layout
 
-__all__ = ["body_bytes", "excess", "over_limits", "page_bytes", "page_room", "usable"]
+__all__ = ["body_bytes", "excess", "page_bytes", "page_room", "usable"]
 
 # A drawn page takes about a quarter of its raw bits; what is reckoned with is more.
 _BYTES_PER_BIT = 0.4 / 8
@@ -77,24 +76,6 @@ def excess(context: Context, messages: Sequence[Message]) -> int:
             left -= len(shown[over].data) * 4 // 3
             over += 1
     return over
-
-
-def over_limits(candidate: Candidate) -> bool:
-    """Whether the provider would refuse the request for its images, its documents or its bytes."""
-    context = candidate.context
-    limits = context.limits
-    messages = candidate.undrawn
-    body = limits.get("request_bytes")
-    if body is not None:
-        pages = sum(page_bytes(stretch.layout) * len(stretch.pages) for stretch in candidate.stretches)
-        if body_bytes(messages) + pages > usable(body):
-            return True
-    if excess(context, messages) > 0:
-        return True
-    most = limits.get("images_per_message")
-    return most is not None and any(
-        sum(isinstance(item, Image) for item in attachments((message,))) > most for message in messages
-    )
 
 
 def page_room(context: Context, rest: Sequence[Message], layout: Layout) -> tuple[int, int]:

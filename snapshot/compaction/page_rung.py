@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.assemble import FACTS_LEAD, archive_messages
-from snapshot.compaction.beside import FACTS, Beside, facts_of, ledger_text, statements_for
+from snapshot.compaction.beside import FACTS, Beside, facts_of, live_state, statements_for
 from snapshot.compaction.candidate import Candidate, Step
 from snapshot.compaction.context import Context
 from snapshot.compaction.image_rung import within_limits
@@ -69,7 +69,7 @@ class PageRung:
             return Step(None, "the provider's limit on images leaves no room for a page")
         if dropped:
             candidate = within_limits(candidate, dropped)
-        archive = replace(archive, statements=statements_for(context, archive), ledger=ledger_text(context))
+        archive = replace(archive, statements=statements_for(context, archive), ledger=live_state(context))
         around = replace(candidate, archive=replace(archive, pages=((0, 0),)), pagination=None)
         fixed = around.tokens - context.mark_tokens + _facts_room(context)
         pagination = paginate(
@@ -156,6 +156,7 @@ def _outline(context: Context, archive: Archive, pagination: Pagination) -> str:
         budget=int(budget / context.estimator.scale),
         reader=context.reader,
         first_turn=context.turn_at(archive.head),
+        beside=frozenset(item.text for item in archive.statements),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from snapshot.compaction.beside import facts_of, ledger_text, statements_for
+from snapshot.compaction.beside import facts_of, live_state, statements_for
 from snapshot.compaction.candidate import Candidate
 from snapshot.compaction.context import Context
 from snapshot.compaction.pagination import Pagination
@@ -32,7 +32,7 @@ def projected(context: Context) -> Candidate | None:
     if former.former_schema and not former.light:
         # It does not say what stood beside its pages.
         former = replace(former, statements=statements_for(context, former), former_schema=False)
-        former = replace(former, ledger=ledger_text(context))
+        former = replace(former, ledger=live_state(context))
         if pages is not None:
             former = replace(former, prices=tuple(page.tokens for page in pages.pages))
         former = replace(former, facts=facts_of(context, former, context.messages[former.boundary :]).text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from snapshot.compaction.archive import CLOSING, OPENING, Archive
+from snapshot.compaction.archived import CLOSING, OPENING, Archived
 from snapshot.compaction.assemble import CONTINUED, archive_messages
 from snapshot.compaction.boundaries import repair
 from snapshot.errors import ArchiveError
@@ -33,7 +33,7 @@ def is_frame(message: Message) -> bool:
     return False
 
 
-def restored(archive: Archive, transcript: Transcript) -> Transcript:
+def restored(archive: Archived, transcript: Transcript) -> Transcript:
     """See `Archive.restore`."""
     messages = transcript.messages
     if not archive.light:
@@ -49,7 +49,7 @@ def restored(archive: Archive, transcript: Transcript) -> Transcript:
     return transcript if archive.light and changed == messages else replace(transcript, messages=changed)
 
 
-def _check_whole(archive: Archive, messages: Sequence[Message]) -> None:
+def _check_whole(archive: Archived, messages: Sequence[Message]) -> None:
     """Raise unless the archived messages are there, or ones of the same kinds: credentials were redacted."""
     there = messages[archive.head : archive.boundary]
     if len(there) == len(archive.messages) and all(
@@ -68,7 +68,7 @@ def _check_whole(archive: Archive, messages: Sequence[Message]) -> None:
 _Place = tuple[tuple[int, int], tuple[int, int]]
 
 
-def _place(archive: Archive, messages: Sequence[Message]) -> _Place | None:
+def _place(archive: Archived, messages: Sequence[Message]) -> _Place | None:
     """First and last part of the archive's messages in the conversation."""
     if archive.former_schema:
         return _marked_place(messages)
@@ -129,7 +129,7 @@ def _cut(message: Message, parts: Sequence[Part]) -> tuple[Message, ...]:
     return (replace(message, parts=tuple(parts), raw=()),) if parts else ()
 
 
-def _with_originals(archive: Archive, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+def _with_originals(archive: Archived, messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """The messages with those that had parts replaced as they were.
 
     One that is neither as it was sent nor of the same role belongs to another conversation.

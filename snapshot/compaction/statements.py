@@ -62,7 +62,7 @@ def statements_of(
         time = f", {one_line(message.time, _LONGEST_TIME)}" if message.time.strip() else ""
         if number in pins and text.strip():
             found.append(Statement(start, f"{message.role}, pinned{time}", text, pinned=True))
-        elif not text.strip() or len(text) > _BULK:
+        elif not text.strip() or len(text) > _BULK or message.origin == "harness":
             continue
         elif message.starts_turn:
             found.append(Statement(start, f"user, turn {turn}{time}", text))
@@ -99,4 +99,6 @@ def chosen(
         elif costs[number] <= room:
             kept.add(number)
             room -= costs[number]
+        else:
+            room = 0  # an older one may have been withdrawn by this one
     return tuple(item for number, item in enumerate(statements) if number in kept)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.assemble import archive_messages
-from snapshot.compaction.beside import facts_of, ledger_text, statements_for
+from snapshot.compaction.beside import facts_of, live_state, statements_for
 from snapshot.compaction.candidate import Candidate, Step
 from snapshot.compaction.context import Context
 from snapshot.compaction.image_rung import within_limits, without_images
@@ -49,7 +49,7 @@ class SummaryRung:
             return Step(None, "there is nothing between head and tail")
         middle = context.archived[context.head : candidate.cut]
         archive = Archive(context.head, middle, context.format, focus=context.options.focus, summary=_NOTHING)
-        archive = replace(archive, statements=statements_for(context, archive), ledger=ledger_text(context))
+        archive = replace(archive, statements=statements_for(context, archive), ledger=live_state(context))
         bare = replace(candidate, archive=archive)
         room = context.budget.safe - bare.tokens
         budget = min(max(_LEAST, int(_SHARE * max(goal, context.budget.goal))), max(room, 0))

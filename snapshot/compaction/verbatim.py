@@ -15,8 +15,9 @@ from typing import Any
 
 from snapshot.compaction.archive import PagedPart
 from snapshot.compaction.candidate import Candidate
-from snapshot.compaction.context import Context, is_place, place
+from snapshot.compaction.context import Context
 from snapshot.compaction.pagination import Pagination, paginate
+from snapshot.compaction.places import is_place, place
 from snapshot.compaction.replaced import LARGE_TEXT, result_text, with_parts
 from snapshot.compaction.summary.clip import boundary, clip
 from snapshot.facts.factsheet import factsheet

@@ -2,11 +2,12 @@
 
 What an agent must know to go on after a cut: its plan, what still runs, errors, changed files, last test
 runs, open questions, branch and commit, mode, skills and tools. `ledger_of` draws it from messages,
-`LedgerBuilder` from messages as they come; `Ledger.text` prints it in a number of tokens. What a tool means
+`LedgerBuilder` from messages as they come; `ledger_text` prints it in a number of tokens. What a tool means
 is data: see `snapshot.ledger.tools`.
 """
 
 from snapshot.ledger.builder import LedgerBuilder, ledger_of
+from snapshot.ledger.printed import ledger_text
 from snapshot.ledger.state import (
     CommandRun,
     Failure,
@@ -35,5 +36,6 @@ __all__ = [
     "Setting",
     "ToolTable",
     "ledger_of",
+    "ledger_text",
     "tool_table",
 ]

@@ -13,7 +13,7 @@ from itertools import accumulate
 
 from snapshot.ledger.state import CommandRun, FileState, Ledger, PlanStep
 
-__all__ = ["printed"]
+__all__ = ["ledger_text"]
 
 _LEAD = (
     "[Live state as a program last saw it in the calls and results of messages 1 to {count}: "
@@ -48,8 +48,16 @@ class _Fact:
     order: int  # place in its section, as printed
 
 
-def printed(ledger: Ledger, budget: int, count: Callable[[str], int]) -> str:
-    """The text of a ledger in at most `budget` tokens; "" where it is empty, or where no line has room."""
+def ledger_text(ledger: Ledger, budget: int, count: Callable[[str], int]) -> str:
+    """The text of a ledger for a model to read; "" where it is empty, or where no line has room.
+
+    What matters least is left out first, and counted in the last line.
+
+    Args:
+        ledger: the live state.
+        budget: tokens that the text may take.
+        count: the number of tokens of a text, as the model that is to read it counts.
+    """
     facts = list(_facts(ledger))
     if not facts or budget <= 0:
         return ""

@@ -6,7 +6,6 @@ without control characters.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -215,16 +214,3 @@ class Ledger:
             or self.settings
             or self.loaded
         )
-
-    def text(self, budget: int, count: Callable[[str], int]) -> str:
-        """The ledger for a model to read, in at most `budget` tokens; "" if it is empty or has no room.
-
-        What matters least is left out first, and counted in the last line.
-
-        Args:
-            budget: tokens that the text may take.
-            count: the number of tokens of a text, as the model that is to read it counts.
-        """
-        from snapshot.ledger.printed import printed
-
-        return printed(self, budget, count)

@@ -9,11 +9,11 @@ from typing import Protocol, cast
 
 from snapshot.errors import TranscriptError
 from snapshot.messages import Transcript
+from snapshot.transcripts.io.harness import Rules, read_rules
 from snapshot.transcripts.io.json_values import plain
 from snapshot.transcripts.io.jsonl import sample
 from snapshot.transcripts.io.source import TEXT_HINT, Sample, Source
 from snapshot.transcripts.io.unpack import binary_kind
-from snapshot.transcripts.reading.harness import Rules, read_rules
 from snapshot.transcripts.reading.threads import Conversation, Detection, Thread, choose, one_thread
 from snapshot.transcripts.reading.unknown import unread
 from snapshot.transcripts.registry import FORMATS, unknown_format
@@ -74,7 +74,7 @@ def load(
         salvage: whether a document that ends too early is read up to its last complete message, with an
             diagnostic that says where it ends. Logs of lines are always read so.
         harness: a TOML file that says how words of a harness are told from a person's, in the form of
-            `snapshot/transcripts/reading/harness.toml`; it is asked before the built-in rules.
+            `snapshot/transcripts/io/harness.toml`; it is asked before the built-in rules.
 
     Raises:
         TranscriptError: no such file, nothing in it, an unknown `format` or `conversation`, several

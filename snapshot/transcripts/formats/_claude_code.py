@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from snapshot.messages import Opaque, Role, Transcript
+from snapshot.transcripts.io.harness import NONE, Rules
 from snapshot.transcripts.io.json_values import JsonObject, as_list, as_object, as_text
 from snapshot.transcripts.io.source import Source
 from snapshot.transcripts.reading.blocks import add_message
 from snapshot.transcripts.reading.build import Builder
-from snapshot.transcripts.reading.harness import NONE, Rules
 from snapshot.transcripts.reading.speakers import asked
 from snapshot.transcripts.reading.threads import Conversation, Thread, first_words, title_of
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from snapshot.transcripts.formats._claude_code import Row
+from snapshot.transcripts.io.harness import Rules
 from snapshot.transcripts.io.json_values import JsonObject, as_list, as_object, as_text
-from snapshot.transcripts.reading.harness import Rules
 
 __all__ = ["Queue", "delivered"]
 

@@ -19,9 +19,9 @@ from snapshot.transcripts.formats._claude_code import (
 )
 from snapshot.transcripts.formats._claude_queue import Queue, delivered
 from snapshot.transcripts.io import jsonl
+from snapshot.transcripts.io.harness import Rules, rules_for
 from snapshot.transcripts.io.json_values import JsonObject, as_object, as_text, compact, quoted
 from snapshot.transcripts.io.source import Sample, Source
-from snapshot.transcripts.reading.harness import Rules, rules_for
 from snapshot.transcripts.reading.parents import anchors, mended
 from snapshot.transcripts.reading.threads import Conversation, Detection, Thread
 

@@ -14,9 +14,9 @@ from snapshot.transcripts.formats._claude_code import (
     thread,
 )
 from snapshot.transcripts.io import jsonl
+from snapshot.transcripts.io.harness import rules_for
 from snapshot.transcripts.io.json_values import as_object, as_text, compact, quoted
 from snapshot.transcripts.io.source import Sample, Source
-from snapshot.transcripts.reading.harness import rules_for
 from snapshot.transcripts.reading.threads import Detection, Thread
 
 NAME = "claude-stream"

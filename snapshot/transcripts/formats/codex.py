@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from snapshot.messages import Opaque, Text, Transcript, Usage
 from snapshot.transcripts.formats.openai_responses import add_item
 from snapshot.transcripts.io import jsonl
+from snapshot.transcripts.io.harness import rules_for
 from snapshot.transcripts.io.json_values import (
     JsonObject,
     as_list,
@@ -20,7 +21,6 @@ from snapshot.transcripts.io.json_values import (
 )
 from snapshot.transcripts.io.source import Sample, Source
 from snapshot.transcripts.reading.build import Builder, usage_of
-from snapshot.transcripts.reading.harness import rules_for
 from snapshot.transcripts.reading.threads import Conversation, Detection, Thread, first_words, title_of
 
 NAME = "codex"

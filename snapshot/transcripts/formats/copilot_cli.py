@@ -26,10 +26,10 @@ from snapshot.messages import (
     Usage,
 )
 from snapshot.transcripts.io import jsonl
+from snapshot.transcripts.io.harness import Rules, rules_for
 from snapshot.transcripts.io.json_values import JsonObject, as_list, as_object, as_text, compact, quoted
 from snapshot.transcripts.io.source import Sample, Source
 from snapshot.transcripts.reading.build import Builder
-from snapshot.transcripts.reading.harness import Rules, rules_for
 from snapshot.transcripts.reading.parts import ANY_FILE, ANY_IMAGE, bad_base64, decoded
 from snapshot.transcripts.reading.threads import Conversation, Detection, Thread, title_of
 

@@ -15,10 +15,10 @@ from snapshot.transcripts.formats._claude_branches import branches_of, told
 from snapshot.transcripts.formats._claude_code import Row
 from snapshot.transcripts.formats.gemini import PartReader, is_response
 from snapshot.transcripts.io import jsonl
+from snapshot.transcripts.io.harness import Rules, rules_for
 from snapshot.transcripts.io.json_values import JsonObject, as_list, as_object, as_text, compact, quoted
 from snapshot.transcripts.io.source import Sample, Source
 from snapshot.transcripts.reading.build import Builder
-from snapshot.transcripts.reading.harness import Rules, rules_for
 from snapshot.transcripts.reading.parents import mended
 from snapshot.transcripts.reading.parts import by_speaker, raw_of
 from snapshot.transcripts.reading.threads import Conversation, Detection, Thread, first_words, title_of

@@ -15,11 +15,11 @@ from typing import BinaryIO
 
 from snapshot.errors import TranscriptError
 from snapshot.transcripts.io.folder import session_in
+from snapshot.transcripts.io.harness import Rules
 from snapshot.transcripts.io.json_values import JsonObject, parse, prepare
 from snapshot.transcripts.io.salvage import salvaged
 from snapshot.transcripts.io.unpack import unpacked
 from snapshot.transcripts.io.western import western
-from snapshot.transcripts.reading.harness import Rules
 
 __all__ = ["MISSING", "TEXT_HINT", "Sample", "Source"]
 

@@ -25,6 +25,7 @@ from snapshot.messages import (
 from snapshot.parts.characters import LONE_SURROGATE, is_blank
 from snapshot.parts.media import media_type_of
 from snapshot.requests.tool_pairing import pair
+from snapshot.transcripts.io.harness import NONE, rules_for
 from snapshot.transcripts.io.json_values import (
     JsonObject,
     a_type,
@@ -35,7 +36,6 @@ from snapshot.transcripts.io.json_values import (
     type_name,
 )
 from snapshot.transcripts.io.source import Source
-from snapshot.transcripts.reading.harness import NONE, rules_for
 from snapshot.transcripts.reading.speakers import runs_of
 
 __all__ = ["Builder", "Ids", "role_of", "usage_of"]

@@ -10,10 +10,10 @@ from typing import TypeAlias
 from snapshot.messages import Role, Transcript
 from snapshot.parts.kinds import KINDS
 from snapshot.transcripts.io import jsonl
+from snapshot.transcripts.io.harness import NONE, Rules, rules_for
 from snapshot.transcripts.io.json_values import JsonObject, as_list, as_object, as_text
 from snapshot.transcripts.io.source import MISSING, Sample, Source
 from snapshot.transcripts.reading.build import Builder, role_of
-from snapshot.transcripts.reading.harness import NONE, Rules, rules_for
 from snapshot.transcripts.reading.speakers import asked
 from snapshot.transcripts.reading.threads import Conversation, Detection, Thread, first_words, title_of
 

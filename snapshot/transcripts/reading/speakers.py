@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from snapshot.messages import Origin, Part, Role, Text
+from snapshot.transcripts.io.harness import Rules
 from snapshot.transcripts.io.json_values import JsonObject, as_list, as_object
-from snapshot.transcripts.reading.harness import Rules
 
 __all__ = ["Run", "asked", "runs_of"]
 

@@ -214,7 +214,7 @@ def _held(text: str, tags: frozenset[str]) -> dict[str, str] | None:
 
 @cache
 def _built_in() -> tuple[tuple[frozenset[str], Rules], ...]:
-    path = locate("transcripts/reading/harness.toml")
+    path = locate("transcripts/io/harness.toml")
     return tuple(_tables(tomllib.loads(path.read_text(encoding="utf-8")), path))
 
 

@@ -1,0 +1,353 @@
+"""An archive's content: what a compaction replaced, so that nothing is lost and all can be made again.
+
+It holds the messages of the middle, the source text they print as, from which any later pass renders, for
+another reader too, and what stands as text beside the pages. It can be searched, looked up by page or
+message, and put back in place of the pages.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, Self
+
+from snapshot.compaction.statements import Statement
+from snapshot.errors import ArchiveError
+from snapshot.messages import Message, Text, Transcript
+from snapshot.serialization import from_json, to_json
+from snapshot.source.source import Source, source_of
+
+__all__ = ["CLOSING", "OPENING", "Archived", "Changed", "Found", "PagedPart"]
+
+OPENING = "== ARCHIVE OF EARLIER MESSAGES =="
+"""First line of the text that leads the pages in a request."""
+CLOSING = "== END OF ARCHIVE =="
+"""First line of the text that follows them."""
+
+SCHEMA = "snapshot-pages/archive/2"
+_FORMER_SCHEMA = "snapshot-pages/archive/1"
+
+# Longest text that a search shows around what it found.
+_AROUND = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A place in the archive: half-open span of source text, page (from 1), and the text around it."""
+
+    start: int
+    stop: int
+    page: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PagedPart:
+    """One part of a message that stays where it is, of which the bulk stands on pages, or is left out.
+
+    Attributes:
+        message: number of the message in the whole conversation, from 0.
+        part: number of the part in it.
+        text: its text, whole.
+        pages: half-open spans of it on the pages, in order; () where it was clipped for a reader without
+            vision.
+        tiers: name of the layout of each page.
+    """
+
+    message: int
+    part: int
+    text: str
+    pages: tuple[tuple[int, int], ...] = ()
+    tiers: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> Source:
+        """Its text as a document."""
+        return source_of(Transcript((Message("user", (Text(self.text),)),), "text"))
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A message outside the middle that stands in the request with parts replaced.
+
+    Attributes:
+        number: its number in the whole conversation, from 0.
+        original: the message as it was, but for redacted secrets.
+        sent: the message as it is sent, with marks for its pages; None in archives of the former version.
+    """
+
+    number: int
+    original: Message
+    sent: Message | None
+
+
+@dataclass(frozen=True)
+class Archived:
+    """What was compacted.
+
+    Attributes:
+        head: messages of the conversation before the middle.
+        messages: the middle, as it was, but for redacted secrets; none where only single parts were replaced.
+        format: format of the conversation.
+        layout: name of the layout that its pages were last set in.
+        pages: half-open spans of source text on the pages, in order; what is not on them was left out.
+        tiers: name of the layout of each page.
+        prices: tokens of each page.
+        reasoning: whether the source text has what the model thought.
+        summary: the summary that stands in the request in place of pages, "" if pages do.
+        statements: words that stand as text beside the pages.
+        outline: what stands in place of the oldest text that no page shows, "" for nothing.
+        facts: the factsheet.
+        ledger: the live state.
+        focus: what the caller wants kept in view.
+        changed: messages outside the middle that stand in the request with parts replaced.
+        parts: parts of these that stand on pages of their own, or are clipped.
+        tail: tokens of what stayed word for word behind the middle when this was made.
+    """
+
+    head: int
+    messages: tuple[Message, ...]
+    format: str
+    layout: str = ""
+    pages: tuple[tuple[int, int], ...] = ()
+    tiers: tuple[str, ...] = ()
+    prices: tuple[int, ...] = ()
+    reasoning: bool = False
+    summary: str = ""
+    statements: tuple[Statement, ...] = ()
+    outline: str = ""
+    facts: str = ""
+    ledger: str = ""
+    focus: str = ""
+    changed: tuple[Changed, ...] = ()
+    parts: tuple[PagedPart, ...] = ()
+    tail: int = 0
+    former_schema: bool = field(default=False, repr=False)
+
+    def __repr__(self) -> str:
+        what = f"{len(self.pages)} pages" if self.pages else "a summary" if self.summary else "single parts"
+        return f"<Archive {self.id}: {len(self.messages)} messages, {what}>"
+
+    @property
+    def boundary(self) -> int:
+        """Number of the first message that the compaction left verbatim."""
+        return self.head + len(self.messages)
+
+    @property
+    def light(self) -> bool:
+        """Whether only single parts were replaced, and all messages are still in the conversation."""
+        return not self.messages
+
+    @cached_property
+    def source(self) -> Source:
+        """The source text of the middle."""
+        return source_of(Transcript(self.messages, self.format or "archive"), reasoning=self.reasoning)
+
+    @cached_property
+    def id(self) -> str:
+        """A short name that depends on the content alone."""
+        digest = sha256(self.source.text.encode("utf-8", "surrogatepass"))
+        for item in self.changed:
+            digest.update(repr((item.number, item.original)).encode("utf-8", "surrogatepass"))
+        for part in self.parts:
+            digest.update(part.text.encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()[:12]
+
+    # --- looking things up
+
+    @property
+    def listed(self) -> tuple[tuple[int, int, str], ...]:
+        """Half-open span of source text and name of the layout of each page."""
+        return tuple((start, stop, name) for (start, stop), name in zip(self.pages, self.tiers, strict=True))
+
+    def text(self, start: int = 0, stop: int | None = None) -> str:
+        """Source text of a half-open span."""
+        return self.source.text[start:stop]
+
+    @cached_property
+    def _part_pages(self) -> tuple[tuple[Source, tuple[int, int]], ...]:
+        found: list[tuple[Source, tuple[int, int]]] = []
+        for part in self.parts:
+            source = part.source
+            found += [(source, span) for span in part.pages or ((0, len(source.text)),)]
+        return tuple(found)
+
+    @property
+    def page_count(self) -> int:
+        """All pages: those of the middle, then those of single parts."""
+        return len(self.pages) + len(self._part_pages)
+
+    def page(self, number: int) -> str:
+        """Source text on page `number`, from 1: pages of the middle first, then those of single parts."""
+        if not 1 <= number <= self.page_count:
+            raise ArchiveError(f"the archive has pages 1 to {self.page_count}, not {number}")
+        if number <= len(self.pages):
+            return self.text(*self.pages[number - 1])
+        source, (start, stop) = self._part_pages[number - len(self.pages) - 1]
+        return source.text[start:stop]
+
+    def message(self, number: int) -> str:
+        """Source text of message `number` of the middle, from 1."""
+        if not 1 <= number <= len(self.messages):
+            raise ArchiveError(f"the archive has messages 1 to {len(self.messages)}, not {number}")
+        return self.text(*self.source.spans[number - 1])
+
+    def search(self, words: str, *, most: int = 20) -> tuple[Found, ...]:
+        """Places where `words` stand, without regard to case, in order."""
+        places: list[Found] = []
+        pattern = re.compile(re.escape(words), re.IGNORECASE)
+        for source, page_at in self._sources() if words else ():
+            for match in pattern.finditer(source.text):
+                start, stop = max(0, match.start() - _AROUND), match.end() + _AROUND
+                text = source.text[start:stop]
+                places.append(Found(match.start(), match.end(), page_at(match.start()), text))
+                if len(places) == most:
+                    return tuple(places)
+        return tuple(places)
+
+    def _sources(self) -> Iterator[tuple[Source, Any]]:
+        """Each text of the archive, with what tells the page of an offset in it."""
+        yield self.source, self.page_at
+        number = len(self.pages)
+        for part in self.parts:
+            spans = part.pages or ((0, len(part.text)),)
+
+            def page_at(offset: int, spans: Any = spans, before: int = number) -> int:
+                inside = (n for n, (start, stop) in enumerate(spans, before + 1) if start <= offset < stop)
+                return next(inside, 0)
+
+            yield part.source, page_at
+            number += len(spans)
+        if not self.parts and self.changed:
+            whole = Transcript(tuple(item.original for item in self.changed), self.format or "archive")
+            yield source_of(whole, reasoning=self.reasoning), lambda _offset: 0
+
+    def page_at(self, offset: int) -> int:
+        """Page that shows the character at `offset`; 0 where it was left out."""
+        for number, (start, stop) in enumerate(self.pages, 1):
+            if start <= offset < stop:
+                return number
+        return 0
+
+    # --- storing
+
+    def to_json(self) -> str:
+        """The archive as JSON text."""
+        return json.dumps(
+            {
+                "schema": SCHEMA,
+                "head": self.head,
+                "format": self.format,
+                "layout": self.layout,
+                "pages": [list(span) for span in self.pages],
+                "tiers": list(self.tiers),
+                "prices": list(self.prices),
+                "reasoning": self.reasoning,
+                "summary": self.summary,
+                "statements": [[s.offset, s.label, s.text, s.pinned] for s in self.statements],
+                "outline": self.outline,
+                "facts": self.facts,
+                "ledger": self.ledger,
+                "focus": self.focus,
+                "changed": [
+                    [item.number, to_json(item.original), to_json(item.sent) if item.sent else None]
+                    for item in self.changed
+                ],
+                "tail": self.tail,
+                "parts": [
+                    {
+                        "message": part.message,
+                        "part": part.part,
+                        "text": part.text,
+                        "pages": [list(span) for span in part.pages],
+                        "tiers": list(part.tiers),
+                    }
+                    for part in self.parts
+                ],
+                "messages": [to_json(message) for message in self.messages],
+                "source_sha256": sha256(self.source.text.encode("utf-8", "surrogatepass")).hexdigest(),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """The archive that `to_json` wrote, in this version or the one before.
+
+        Raises:
+            ArchiveError: not such text, damaged, or of a newer version.
+        """
+        try:
+            value = json.loads(text)
+            schema = value.get("schema")
+        except (ValueError, AttributeError, RecursionError) as error:
+            raise ArchiveError(f"not an archive: {error}") from error
+        if schema not in (SCHEMA, _FORMER_SCHEMA):
+            raise ArchiveError(f"the archive's schema is {schema!r}, this version reads {SCHEMA!r}")
+        try:
+            archive = cls._of(value)
+            digest = sha256(archive.source.text.encode("utf-8", "surrogatepass")).hexdigest()
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            raise ArchiveError(f"the archive is damaged: {error!r}") from error
+        if digest != value.get("source_sha256"):
+            raise ArchiveError("the archive is damaged: its text is not the one that was stored")
+        return archive._without_light_middle()
+
+    @classmethod
+    def _of(cls, value: Mapping[str, Any]) -> Self:
+        return cls(
+            head=_count(value["head"]),
+            messages=tuple(from_json(message) for message in value["messages"]),
+            format=str(value["format"]),
+            layout=str(value["layout"]),
+            pages=_spans(value["pages"]),
+            tiers=tuple(map(str, value["tiers"])),
+            prices=tuple(map(_count, value.get("prices", ()))),
+            reasoning=bool(value["reasoning"]),
+            summary=str(value["summary"]),
+            statements=tuple(
+                Statement(_count(offset), str(label), str(words), bool(pinned))
+                for offset, label, words, pinned in value.get("statements", ())
+            ),
+            outline=str(value.get("outline", "")),
+            facts=str(value.get("facts", "")),
+            ledger=str(value.get("ledger", "")),
+            focus=str(value.get("focus", "")),
+            changed=tuple(
+                Changed(_count(number), from_json(original), from_json(sent) if sent else None)
+                for number, original, sent in value.get("changed", ())
+            ),
+            tail=_count(value.get("tail", 0)),
+            parts=tuple(
+                PagedPart(
+                    _count(part["message"]),
+                    _count(part["part"]),
+                    str(part["text"]),
+                    _spans(part["pages"]),
+                    tuple(map(str, part["tiers"])),
+                )
+                for part in value.get("parts", ())
+            ),
+            former_schema=value["schema"] == _FORMER_SCHEMA,
+        )
+
+    def _without_light_middle(self) -> Self:
+        """An archive of the former version that replaced single parts had all messages around them as
+        well."""
+        if not self.former_schema or self.pages or self.summary:
+            return self
+        changed = tuple(Changed(at, message, None) for at, message in enumerate(self.messages, self.head))
+        return replace(self, messages=(), changed=changed, former_schema=False)
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{value!r} is no number of a message or character")
+    return value
+
+
+def _spans(value: Any) -> tuple[tuple[int, int], ...]:
+    return tuple((_count(start), _count(stop)) for start, stop in value)
