@@ -58,7 +58,7 @@ def facts_of(context: Context, archive: Archive, tail: Sequence[Message]) -> Bes
 
 def live_state(context: Context) -> str:
     """The live state at the end of the conversation, with credentials redacted."""
-    from snapshot.ledger import ledger_of, tool_table
+    from snapshot.ledger import ledger_of, ledger_text, tool_table
 
     tools = tool_table(context.options.ledger_tools)
     ledger = ledger_of(context.archived, harness=context.format, tools=tools)

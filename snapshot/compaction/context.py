@@ -17,9 +17,6 @@ from snapshot.models.profile import ModelProfile
 
 __all__ = ["Context"]
 
-# A group that begins before the tail's share is taken in whole, unless it takes more than so many shares.
-_LARGEST_GROUP = 2.0
-
 
 @dataclass(frozen=True)
 class Context:
@@ -88,8 +85,8 @@ class Context:
     def cut(self, tail: int | None = None) -> int:
         """Number of the message that the tail starts at, so that it has `tail` tokens, by default its share.
 
-        That is a promise: the group that begins before the share is kept whole as well. Only where that one
-        takes more than twice the share, and what follows it at least half, the tail starts behind it.
+        That is a promise: the group that begins before the share is kept whole as well, however large. Only
+        where that is not safe the tail becomes shorter (`snapshot.compaction.verbatim`).
         """
         wanted = self.budget.tail if tail is None else tail
         starts = [group.start for group in self.groups if group.start >= self.first_cut]
@@ -97,9 +94,6 @@ class Context:
             return len(self.messages)
         at = len(starts) - 1
         while at > 0 and self.after[starts[at]] < wanted:
-            group = self.after[starts[at - 1]] - self.after[starts[at]]
-            if group > _LARGEST_GROUP * wanted and self.after[starts[at]] * 2 >= wanted:
-                break
             at -= 1
         return starts[at]
 

@@ -29,6 +29,7 @@ __all__ = ["fitted"]
 # Characters of first and last lines that stay as text, and parts too small to be replaced.
 _EDGE = 600
 _SMALLEST = 4 * _EDGE
+_BULK = 2_000  # tokens of a part for which alone the tail is not shortened
 _FACTS = 400  # tokens of exact strings beside a part on pages
 _LONGEST_ARGUMENT = 400
 _END = "[end of the large text]"
@@ -55,15 +56,22 @@ def fitted(candidate: Candidate, room: int, layout: Layout | None) -> Candidate:
     context = candidate.context
     cut, notes = candidate.cut, list(candidate.notes)
     wanted = context.after[cut]
+    excess = _rest_tokens(candidate, cut) - room
+    if excess <= 0:
+        return candidate
+    # One part that is most of the tail is no reason to give the tail away.
+    bulk = [
+        large for large in _large_parts(candidate) if large.tokens >= max(_BULK, context.budget.tail // 2)
+    ]
+    if _saved(bulk, context, layout) >= excess:
+        return _with_large_parts(candidate, excess, layout)
     while _rest_tokens(candidate, cut) > room and context.later_cut(cut) != cut:
         cut = context.later_cut(cut)
     if cut != candidate.cut:
         notes.append(f"the tail has {context.after[cut]:,} tokens, not {wanted:,}: more would not be safe")
     candidate = replace(candidate, cut=cut, notes=tuple(notes))
     excess = _rest_tokens(candidate, cut) - room
-    if excess <= 0:
-        return candidate
-    return _with_large_parts(candidate, excess, layout)
+    return candidate if excess <= 0 else _with_large_parts(candidate, excess, layout)
 
 
 def _rest_tokens(candidate: Candidate, cut: int) -> int:
