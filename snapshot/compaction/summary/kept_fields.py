@@ -58,7 +58,7 @@ def _fields(text: str, wanted: frozenset[str]) -> Iterator[Field]:
         return
     # JSON among other words, several documents, or one that was cut: what is there of it.
     names = "|".join(re.escape(json.dumps(name, ensure_ascii=False)[1:-1]) for name in sorted(wanted))
-    pattern = rf'"({names})"[ \t]*:[ \t]*("(?:[^"\\\n]|\\.)*+"|-?\d[\d.eE+-]*+|true|false)'
+    pattern = rf'"({names})"[ \t]*:[ \t]*("(?>(?:[^"\\\n]|\\.)*)"|-?\d[\d.eE+-]*+|true|false)'
     for match in re.finditer(pattern, text):
         if match[2].startswith('"'):
             try:
