@@ -43,7 +43,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 def examples(count: int) -> int:
     """The number of examples for a test that tries `count` by default: more in the longer run."""
-    return count * settings.default.max_examples // settings.get_profile("default").max_examples
+    return count * settings().max_examples // settings.get_profile("default").max_examples
 
 
 HERE = Path(__file__).parent
