@@ -123,7 +123,7 @@ def test_a_twentieth_of_a_limit_on_bytes_stays_free():
             limits={"request_bytes": limit},
         )
         size = len(json.dumps(done.request("anthropic")))
-        assert limit * 0.8 < size <= limit * 0.96
+        assert limit * 0.5 < size <= limit * 0.96
 
 
 # --- tokens of scripts
@@ -172,12 +172,17 @@ def test_the_tail_has_its_share_and_at_most_one_group_more(tail, window):
 def test_an_earlier_boundary_never_moves_back(tail, trigger):
     """Although the tail may be larger now: what was on pages stays there, so that the cache holds."""
     transcript = long_conversation(130)
-    grown = long_conversation(190)
     first = compact(transcript, model=VISION, window=20_000, tail=0.05)
     assert first.archive is not None
-    for conversation in (transcript, grown):
+    # As it was, with news that have room in the larger tail, and with more than that.
+    for turns in (130, 135, 145, 160, 190):
         again = compact(
-            conversation, model=VISION, window=20_000, tail=tail, trigger=trigger, archive=first.archive
+            long_conversation(turns),
+            model=VISION,
+            window=20_000,
+            tail=tail,
+            trigger=trigger,
+            archive=first.archive,
         )
         assert again.archive is not None
         assert again.archive.boundary >= first.archive.boundary
