@@ -88,7 +88,7 @@ class Changed:
 
 @dataclass(frozen=True)
 class Archive:
-    """The part of a conversation that a compaction replaced, to be kept beside it.
+    """What was compacted.
 
     Attributes:
         head: messages of the conversation before the middle.

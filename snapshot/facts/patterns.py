@@ -179,23 +179,23 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str], Callable[[str], str]], ...] = (
         "mail",
         re.compile(
             rf"(?<![{_LETTER}.%+\\-])[A-Za-z0-9_.%+-]{{1,64}}+@"
-            r"[A-Za-z0-9-]{1,63}+(?>(?:\.[A-Za-z0-9-]{1,63}+){1,8})"
+            r"[A-Za-z0-9-]{1,63}+(?:\.[A-Za-z0-9-]{1,63}+){1,8}+"
         ),
         lambda found: found.rstrip("-"),
     ),
     (
         "path",
         re.compile(
-            rf"(?<![<\w.~/\\@%+=:-])(?:~?/)?{_SEGMENT}++(?>(?:/{_SEGMENT}++)+)/?"
+            rf"(?<![<\w.~/\\@%+=:-])(?:~?/)?{_SEGMENT}++(?:/{_SEGMENT}++)++/?"
             rf"|(?<![<\w.~/\\@%+:-])~?/{_SEGMENT}++/?"
             # Behind a colon or an equals sign only what is absolute: PATH=/a:/b, --file=/a/b.
-            rf"|(?<=[:=])/{_SEGMENT}++(?>(?:/{_SEGMENT}++)+)/?"
+            rf"|(?<=[:=])/{_SEGMENT}++(?:/{_SEGMENT}++)++/?"
             # A backslash is a separator behind a drive only; elsewhere it is an escape.
-            rf"|(?<!\w)[A-Za-z]:(?>(?:\\\\?{_SEGMENT}++)+)"
+            rf"|(?<!\w)[A-Za-z]:(?:\\\\?{_SEGMENT}++)++"
         ),
         _path,
     ),
-    ("path", re.compile(r"(?<![<\w.~/\\@%+=-])\w[\w+-]*+(?>(?:\.[\w+-]++)+)(?!\()"), _file),
+    ("path", re.compile(r"(?<![<\w.~/\\@%+=-])\w[\w+-]*+(?:\.[\w+-]++)++(?!\()"), _file),
     (
         "uuid",
         re.compile(rf"{_BEFORE}[0-9A-Fa-f]{{8}}-(?:[0-9A-Fa-f]{{4}}-){{3}}[0-9A-Fa-f]{{12}}{_AFTER}"),
@@ -227,28 +227,28 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str], Callable[[str], str]], ...] = (
     (
         "version",
         re.compile(
-            rf"(?<![{_LETTER}.\\-])[0-9A-Za-z_]{{1,40}}+(?>(?:[.+-][0-9A-Za-z]{{1,16}}+){{1,8}})(?![\w-]|\.\w)"
+            rf"(?<![{_LETTER}.\\-])[0-9A-Za-z_]{{1,40}}+(?:[.+-][0-9A-Za-z]{{1,16}}+){{1,8}}+(?![\w-]|\.\w)"
         ),
         _version,
     ),
     (
         "number",
         re.compile(
-            r"(?<![\w.,/\\])[-+−]?(?:[$€£]\s?)?\d{1,15}+(?>(?:[.,'\u2009\u202f\u00a0]\d{1,9}+){0,6})"
-            rf"(?>(?:[eE][-+]?\d{{1,3}})?)(?:[ \u2009\u202f\u00a0]?(?:{_UNITS})(?![\w/]))?(?!\w)"
+            r"(?<![\w.,/\\])[-+−]?(?:[$€£]\s?)?\d{1,15}+(?:[.,'\u2009\u202f\u00a0]\d{1,9}+){0,6}+"
+            rf"(?:[eE][-+]?\d{{1,3}})?+(?:[ \u2009\u202f\u00a0]?(?:{_UNITS})(?![\w/]))?(?!\w)"
         ),
         _number,
     ),
     (
         "host",
         re.compile(
-            rf"(?<![{_LETTER}.@/\\-])[A-Za-z0-9-]{{1,63}}+(?>(?:\.[A-Za-z0-9-]{{1,63}}+){{0,8}})"
+            rf"(?<![{_LETTER}.@/\\-])[A-Za-z0-9-]{{1,63}}+(?:\.[A-Za-z0-9-]{{1,63}}+){{0,8}}+"
             r"(?::\d{2,5})?(?![\w-])"
         ),
         _host,
     ),
 )
-_WORD = re.compile(rf"{_BEFORE}[A-Za-z0-9_]++(?>(?:-[A-Za-z0-9_]++)*)(?![{_LETTER}]|\.\d)")
+_WORD = re.compile(rf"{_BEFORE}[A-Za-z0-9_]++(?:-[A-Za-z0-9_]++)*+(?![{_LETTER}]|\.\d)")
 _LONGEST_WORD = 60
 
 

@@ -60,7 +60,7 @@ class Elision:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Source text: what pages are rendered from, with the places of its marks and messages.
+    """Source text with its structure.
 
     Attributes:
         text: the text. It may hold lone surrogates, where the transcript did.
@@ -82,7 +82,7 @@ def slice_of(source: Source, start: int, stop: int) -> Source:
 
 
 def source_of(transcript: Transcript, *, reasoning: bool = True) -> Source:
-    """The source text of a transcript: what its pages are rendered from.
+    """The source text of `transcript`.
 
     A transcript of the format "text" is a document, not a conversation: it is its text alone.
 
