@@ -22,7 +22,7 @@ from snapshot.raster.face import cell_of, load_face
 from snapshot.raster.glyph_text import read_glyph_text
 from snapshot.source import marks
 from snapshot.source.source import Source
-from tests.conftest import examples, read_back, small
+from tests.conftest import read_back, small
 
 FACES = sorted(path.stem for path in locate("fonts").glob("drawn-*.toml"))
 ASCII = [chr(code) for code in range(33, 127)]
@@ -117,7 +117,7 @@ def test_ascii_and_marks_are_their_own_at_any_depth(face, levels):
 
 
 @pytest.mark.parametrize("face", FACES)
-@settings(max_examples=examples(12))
+@settings(max_examples=12)
 @given(levels=st.sampled_from([2, 4]), data=st.data(), columns=st.integers(3, 40))
 def test_pages_of_drawn_faces_read_back(face, levels, data, columns):
     text = data.draw(st.text(st.sampled_from(printed(face)), max_size=200))
