@@ -156,7 +156,7 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A conversation.
+    """A conversation in a form that belongs to no provider.
 
     Attributes:
         messages: in order of time.

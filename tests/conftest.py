@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: threads that wait for each other are slow
 
@@ -25,12 +26,25 @@ from snapshot.raster.glyph_text import INKS
 from snapshot.source.marks import END, PAD, PAGE_MARKS
 from snapshot.source.source import Source
 
+# The default run tries the same examples on every machine, so that what lands is what was tried.
 settings.register_profile(
-    "default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+    "default",
+    deadline=None,
+    derandomize=True,
+    max_examples=60,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
-# CI tries the same examples at every run, so that what lands is what was tried; new ones are tried by people.
-settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "default")
+# Other examples at each run, or those of `--hypothesis-seed`; and more of them, as a step of CI.
+settings.register_profile("random", settings.get_profile("default"), derandomize=False)
+settings.register_profile("long", settings.get_profile("random"), max_examples=300)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def examples(count: int) -> int:
+    """The number of examples for a test that tries `count` by default: more in the longer run."""
+    return count * settings().max_examples // settings.get_profile("default").max_examples
+
 
 HERE = Path(__file__).parent
 LAYOUTS = (
@@ -38,7 +52,15 @@ LAYOUTS = (
     "claude-standard/dense", "gemini-3", "gemini-3/dense", "gpt-patch", "gpt-patch/dense",
     "claude-standard/lines", "gemini-3/lines",
 )  # fmt: skip
-REAL = ("httpx.atif.json", "kombu.claude-stream.jsonl", "ytt.claude-stream.jsonl")
+# Real runs: one is in the repository, others may lie beside it.
+_BESIDE = HERE.parents[1] / "shared" / "transcripts"
+_RUNS = (HERE / "data" / "ytt-start.claude-stream.jsonl", *sorted(_BESIDE.glob("*.*.json*")))
+REAL = tuple(path.name for path in _RUNS)
+
+
+def small_window(run: str) -> int:
+    """A context window in tokens that a real run outgrows and is compacted into with pages."""
+    return 36_000 if run == _RUNS[0].name else 60_000
 
 
 def small(columns: int, rows: int, name: str = "claude-standard") -> Layout:
@@ -83,11 +105,11 @@ def case_results(name: str) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def real() -> Path:
-    """The folder of real transcripts, kept beside the repository and not in it."""
-    folder = HERE.parents[1] / "shared" / "transcripts"
-    if not folder.is_dir():
-        pytest.skip("real transcripts are not in the repository, and not beside it here")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files of `REAL`."""
+    folder = tmp_path_factory.mktemp("real")
+    for path in _RUNS:
+        shutil.copyfile(path, folder / path.name)
     return folder
 
 

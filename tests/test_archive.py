@@ -12,6 +12,7 @@ from snapshot.compaction import Archive, compact
 from snapshot.compaction.archive import CLOSING, OPENING
 from snapshot.errors import ArchiveError
 from snapshot.requests import APIS
+from tests.conftest import examples
 from tests.conversations import conversations, long_conversation
 from tests.test_compaction import MODELS, VISION, shrink, texts
 
@@ -57,7 +58,9 @@ def test_an_archive_answers():
 
 
 @given(conversations(most=20), st.sampled_from(APIS))
-@settings(max_examples=30, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(
+    max_examples=examples(30), suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+)
 def test_a_compacted_list_of_an_api_goes_on(conversation, api):
     """A harness that keeps the compacted request as its history can give it back, with the archive."""
     first = shrink(conversation, model=MODELS[api])

@@ -25,7 +25,7 @@ from snapshot.pages.render import Typesetter
 from snapshot.requests import APIS, request
 from snapshot.requests.check import check
 from snapshot.typeset.prepared import PreparedText
-from tests.conftest import REAL, case
+from tests.conftest import REAL, case, examples, small_window
 from tests.conversations import SMALL_PNG, conversations, image_parts, long_conversation, png
 
 MODELS = {
@@ -91,7 +91,9 @@ def test_nothing_is_lost(conversation, window):
 
 
 @given(conversations())
-@settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(
+    max_examples=examples(25), suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+)
 def test_the_pages_say_what_the_archive_says(conversation):
     """Promise 2, on the images of the request itself."""
     compaction = shrink(conversation)
@@ -135,7 +137,9 @@ def test_again_without_news_changes_nothing(conversation, window):
 
 
 @given(conversations(most=8), conversations(most=6, orphans=False))
-@settings(max_examples=30, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(
+    max_examples=examples(30), suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+)
 def test_growing_keeps_full_pages(before, more):
     """Promise 5: a later compaction continues the earlier one, page for page."""
     before = replace(before, messages=tuple(before.messages) * 3)
@@ -425,21 +429,22 @@ def test_preflight_counts_the_draft():
 def test_real_transcripts_fit(real: Path, file, api):
     transcript = snapshot.load(real / file)
     model = MODELS[api]
-    compaction = compact(transcript, model=model, window=60_000)
+    compaction = compact(transcript, model=model, window=small_window(file))
     report = compaction.report
     assert report.after <= report.safe
     assert report.after < report.before
     assert check(compaction.request(api), api, limits=profile_for(model).limits) == []
 
 
-def test_kombu_grows_and_keeps_its_pages(real: Path):
-    """With a window of 60,000: whatever is said again is said with the same pages, byte for byte."""
-    transcript = snapshot.load(real / "kombu.claude-stream.jsonl")
+@pytest.mark.parametrize("file", REAL)
+def test_a_real_run_grows_and_keeps_its_pages(real: Path, file):
+    """With a small window: whatever is said again is said with the same pages, byte for byte."""
+    transcript = snapshot.load(real / file)
     former: Compaction | None = None
     for share in (0.4, 0.6, 0.8, 1.0):
         grown = replace(transcript, messages=transcript.messages[: int(len(transcript.messages) * share)])
         archive = former.archive if former else None
-        later = compact(grown, model=VISION, window=60_000, archive=archive)
+        later = compact(grown, model=VISION, window=small_window(file), archive=archive)
         assert later.report.after <= later.report.safe
         if former is not None and former.report.pages > 1:
             assert former.archive is not None

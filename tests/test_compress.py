@@ -29,7 +29,7 @@ from snapshot.pages.numba_support import can_compile
 from snapshot.pages.render import Typesetter, _Shared
 from snapshot.raster.compress import PROFILES, compressor_for
 from snapshot.source.source import Source
-from tests.conftest import LAYOUTS, read_back, small
+from tests.conftest import LAYOUTS, examples, read_back, small
 from tests.test_promises import texts
 from tests.test_raster import decode_png
 
@@ -37,7 +37,7 @@ TEXT = "def read(path):\n    return [row.strip() for row in open(path)]\n\nZa≈º√
 
 
 @given(texts, st.sampled_from(LAYOUTS), st.sampled_from(PROFILES))
-@hypothesis_settings(max_examples=25)
+@hypothesis_settings(max_examples=examples(25))
 def test_every_way_to_a_page_gives_the_same_pixels(text, name, profile):
     """NumPy and kernel, any number of threads, any profile: pixels are one, and bytes are one a profile."""
     source = Source(text * 30)

@@ -14,7 +14,7 @@ from snapshot.transcripts import READ_ONLY, dump, load
 from snapshot.transcripts.registry import FORMATS
 from snapshot.transcripts.round_trip import instant
 from snapshot.transcripts.writing.units import joined, settled
-from tests.conftest import HERE
+from tests.conftest import HERE, examples
 from tests.transcript_samples import SESSION, log
 from tests.transcript_strategies import alike, conversations, transcripts
 
@@ -34,7 +34,7 @@ def again(transcript: Transcript, name: str) -> tuple[Transcript, list[str]]:
 
 
 @pytest.mark.parametrize("name", STRUCTURED)
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(data=st.data())
 def test_what_a_format_holds_comes_back_exactly(name, data):
     transcript = data.draw(conversations(ids=name not in ORDERED, calls=name not in WORDS_ALONE))
@@ -46,7 +46,7 @@ def test_what_a_format_holds_comes_back_exactly(name, data):
 
 
 @pytest.mark.parametrize("name", STRUCTURED)
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(transcript=transcripts)
 def test_every_difference_is_told(name, transcript):
     assert_told(name, transcript)
@@ -54,7 +54,7 @@ def test_every_difference_is_told(name, transcript):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STRUCTURED)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(transcript=transcripts)
 def test_every_difference_is_told_in_many(name, transcript):
     assert_told(name, transcript)

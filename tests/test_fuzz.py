@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapshot.transcripts.registry import FORMATS
+from tests.conftest import examples
 from tests.fuzzing import Seen, bent, documents, seeds
 
 LONG = int(os.environ.get("SNAPSHOT_FUZZ", "0"))
@@ -30,7 +31,7 @@ def test_bent_files(name):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(data=st.data())
 def test_documents_with_wrong_values(name, data):
     Seen().look(data.draw(documents(name)), name, Random(0))

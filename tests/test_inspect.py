@@ -12,7 +12,7 @@ from snapshot.inspection import inspect
 from snapshot.messages import Image, Message, Text, ToolCall, ToolResult, Transcript
 from snapshot.models.ids import profile_for
 from snapshot.transcripts import dump, load
-from tests.conftest import HERE, case
+from tests.conftest import HERE, case, examples
 from tests.conversations import long_conversation, png
 from tests.test_cli import EXAMPLE, run
 from tests.transcript_strategies import transcripts
@@ -20,7 +20,7 @@ from tests.transcript_strategies import transcripts
 MODEL = "claude-opus-4-8"
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(transcript=transcripts)
 def test_the_shares_are_the_whole(transcript):
     found = inspect(transcript, model=MODEL)

@@ -18,7 +18,7 @@ from snapshot.models.ids import profile_for
 from snapshot.recovery import recover
 from snapshot.requests import request
 from snapshot.requests.check import check
-from tests.conftest import HERE, REAL
+from tests.conftest import HERE, REAL, small_window
 from tests.conversations import image_parts, long_conversation, png
 from tests.test_cli import run
 
@@ -149,8 +149,9 @@ def test_what_cannot_fit_says_what_holds_it_up():
 @pytest.mark.parametrize("file", REAL)
 def test_real_conversations_recover(real: Path, file):
     transcript = snapshot.load(real / file)
-    done = recover(transcript, "prompt is too long: 210000 tokens > 60000 maximum", model=MODEL)
-    assert done.report.after <= done.report.safe < 60_000
+    window = small_window(file)
+    done = recover(transcript, f"prompt is too long: 210000 tokens > {window} maximum", model=MODEL)
+    assert done.report.after <= done.report.safe < window
     assert check(done.request("anthropic"), "anthropic") == []
 
 

@@ -27,7 +27,7 @@ from snapshot.messages import (
 from snapshot.requests import APIS, request
 from snapshot.requests.check import check
 from snapshot.transcripts import from_messages
-from tests.conftest import case
+from tests.conftest import case, examples
 
 Json = dict[str, Any]
 OWN = {
@@ -103,7 +103,7 @@ TRANSCRIPTS = st.builds(
 
 
 @pytest.mark.parametrize("api", APIS)
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(transcript=TRANSCRIPTS)
 def test_no_request_is_refused(api, transcript):
     """Open and repeated calls, orphans, empty messages, parts in wrong places: all of it is mended."""

@@ -31,7 +31,7 @@ from snapshot.requests import APIS, request
 from snapshot.requests.check import check
 from snapshot.session import Checkpoint, History, Plan, Store
 from snapshot.session.tree import Node, ancestor_at, jump_of, open_calls
-from tests.conftest import case
+from tests.conftest import case, examples
 from tests.conversations import SMALL_PNG, conversations, long_conversation
 from tests.session_model import act, answer, calling, result, turn, user
 
@@ -494,7 +494,7 @@ def test_any_ancestor_is_found_in_few_steps():
         assert steps <= 3 * 15, "three times the logarithm"
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(first=conversations(most=20), more=conversations(most=8), window=st.sampled_from([1500, 4000, 12_000]))
 def test_whatever_was_compacted_is_sendable_and_the_record_is_as_it_was(first, more, window):
     """Twice, with a turn between; the second time from what the first one left."""

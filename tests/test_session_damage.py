@@ -16,6 +16,7 @@ from snapshot.errors import SessionDamaged, SessionError
 from snapshot.requests import APIS, request
 from snapshot.requests.check import check
 from snapshot.session import Store, salvage
+from tests.conftest import examples
 from tests.conversations import long_conversation
 from tests.session_model import answer, calling, turn, user
 
@@ -247,7 +248,7 @@ def in_one_line() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("spoiled", [holes, shorter])
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(seed=st.integers(0, 1 << 32))
 def test_a_file_with_damaged_bytes_gives_what_it_can_or_one_line(whole, spoiled, seed, tmp_path_factory):
     folder = tmp_path_factory.mktemp("bytes")

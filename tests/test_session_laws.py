@@ -16,6 +16,7 @@ from snapshot.messages import Message, Text
 from snapshot.requests import APIS, request
 from snapshot.requests.check import check
 from snapshot.session import Checkpoint, History, Plan, Store
+from tests.conftest import examples
 from tests.session_model import Model, Thing, answer, calling, result, turn, user
 
 WORDS = st.sampled_from(["tidy", "sort", "rename", "look again"])
@@ -289,4 +290,4 @@ class Sessions(RuleBasedStateMachine):
 
 
 TestSessions = Sessions.TestCase
-TestSessions.settings = settings(max_examples=40, stateful_step_count=35)
+TestSessions.settings = settings(max_examples=examples(40), stateful_step_count=35)

@@ -18,13 +18,13 @@ from snapshot.messages import (
 )
 from snapshot.transcripts import load
 from snapshot.transcripts.registry import FORMATS
+from tests.conftest import HERE, REAL
 from tests.transcript_samples import (
     DETECTED,
     EXAMPLE,
     PLAIN,
     SESSION,
     SESSION_ROW,
-    SHARED,
     assert_as_logged,
     assert_grown_from,
     log,
@@ -39,15 +39,9 @@ from tests.transcript_samples import (
 # --- real logs, counted anew from their JSON
 
 
-@pytest.fixture(params=["kombu", "ytt"])
-def stream(request: pytest.FixtureRequest) -> Path:
-    path = SHARED / f"{request.param}.claude-stream.jsonl"
-    if not path.exists():
-        pytest.skip("real transcripts are kept beside the repository, and are not here")
-    return path
-
-
-def test_real_streams(stream):
+@pytest.mark.parametrize("file", [name for name in REAL if name.endswith(".claude-stream.jsonl")])
+def test_real_streams(real: Path, file):
+    stream = real / file
     transcript = assert_as_logged(stream)
     ids = [row["message"]["id"] if row["type"] == "assistant" else "results" for row in raw_rows(stream)]
     batches = [key for key, _ in groupby(ids) if key == "results"]
@@ -75,10 +69,9 @@ def test_example():
     assert all(char in EXAMPLE.read_text(encoding="utf-8") for char in "é→✓—記🎉")
 
 
-def test_real_trajectory():
-    path = SHARED / "httpx.atif.json"
-    if not path.exists():
-        pytest.skip("real transcripts are kept beside the repository, and are not here")
+@pytest.mark.parametrize("file", ["data/excerpt.atif.json", *(name for name in REAL if ".atif." in name)])
+def test_real_trajectories(real: Path, file):
+    path = HERE / file if file.startswith("data/") else real / file
     steps = json.loads(path.read_bytes())["steps"]
     transcript = load(path)
     assert (transcript.format, transcript.model, transcript.diagnostics) == ("atif", "claude-opus-5", ())

@@ -224,5 +224,5 @@ def test_real_files_have_no_part_unknown(real):
         transcript = load(path)
         assert transcript.diagnostics == ()
         assert not only(parts_of(transcript), Opaque)
-        assert len(transcript.messages) > 20
+        assert len(transcript.messages) >= 20
         assert any(isinstance(part, Text) for part in parts_of(transcript))

@@ -21,6 +21,7 @@ from snapshot.messages import (
 )
 from snapshot.transcripts import conversations, detect, load
 from snapshot.transcripts.registry import FORMATS
+from tests.conftest import examples
 from tests.transcript_samples import (
     FRAMES,
     JUNK,
@@ -62,7 +63,7 @@ def test_no_shape_of_json_raises(name, values):
 
 
 @pytest.mark.parametrize("name", WRITERS)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(turns=TURNS)
 def test_every_word_once_and_in_order(name, turns):
     """A conversation written in any format reads back as itself, whether the format is named or found."""

@@ -29,9 +29,6 @@ Json = dict[str, Any]
 EXAMPLE = Path(__file__).parent / "data" / "example.claude-stream.jsonl"
 
 
-SHARED = Path(__file__).parents[2] / "shared" / "transcripts"
-
-
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
 
 

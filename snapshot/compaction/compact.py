@@ -14,7 +14,14 @@ from snapshot.compaction.context import Context
 from snapshot.compaction.drawing import drawn
 from snapshot.compaction.estimate import ContextUsage, Estimator, context_usage
 from snapshot.compaction.ladder import climb, without_pages
-from snapshot.compaction.options import Budget, Options, Settings, Trigger, checked_trigger
+from snapshot.compaction.options import (
+    Budget,
+    Options,
+    Settings,
+    Trigger,
+    checked_trigger,
+    spell_out_settings,
+)
 from snapshot.compaction.projection import projected
 from snapshot.compaction.replaced import attachments
 from snapshot.compaction.report import Report, RungReport
@@ -33,7 +40,7 @@ _NEWS = 10
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What a compaction gives.
+    """The result of a compaction: what to send, what to keep, and what was done.
 
     Attributes:
         transcript: the conversation to send: the caller's own where nothing was done.
@@ -90,6 +97,7 @@ class Correction:
     refused: Literal["", "whole", "projected"] = ""
 
 
+@spell_out_settings
 def compact(
     conversation: Transcript | Sequence[Any] | Mapping[str, Any],
     *,

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
+from inspect import Parameter, signature
 from os import PathLike
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal, TypedDict, TypeVar, get_args
 
 from snapshot.compaction.summary.prompted import SummaryRequest
 from snapshot.errors import SnapshotError
 from snapshot.redaction import Redactor
 
-__all__ = ["RUNGS", "Budget", "CacheEconomics", "Options", "Settings", "Trigger"]
+__all__ = ["RUNGS", "Budget", "CacheEconomics", "Options", "Settings", "Trigger", "spell_out_settings"]
 
 RUNGS = ("elide", "images", "snapshot", "summarize")
 """The rungs of the ladder, cheapest first."""
@@ -29,8 +30,7 @@ _ANSWER, _LONGEST_ANSWER, _MARGIN = 8, 4, 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheEconomics:
-    """Prices of the prompt cache, and how many requests are to come: whether pages pay for the cache they
-    break.
+    """Prices of the prompt cache, and the requests to come, by which pages must pay for the cache they break.
 
     Attributes:
         turns: requests that are still to come, as far as the caller knows.
@@ -192,6 +192,23 @@ class Options:
                     f"unknown setting {name!r}{_near(name, known)}: there are {', '.join(known)}"
                 )
         return Options(**{**{name: getattr(self, name) for name in known}, **settings})
+
+
+_F = TypeVar("_F", bound=Callable[..., object])
+
+
+def spell_out_settings(function: _F) -> _F:
+    """Make `help` and `inspect.signature` show each setting of a function that takes `Settings` by name."""
+    shown = signature(function)
+    given = [one for one in shown.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+    # As they are written, like the other annotations of a module that does not evaluate its own.
+    types = {name: getattr(hint, "__forward_arg__", hint) for name, hint in Settings.__annotations__.items()}
+    for item in fields(Options):
+        default = item.default if item.default_factory is MISSING else item.default_factory()
+        kind = Parameter.KEYWORD_ONLY
+        given.append(Parameter(item.name, kind, default=default, annotation=types[item.name]))
+    function.__dict__["__signature__"] = shown.replace(parameters=given)
+    return function
 
 
 def checked_trigger(trigger: str) -> None:

@@ -49,7 +49,7 @@ _TASKS, _MOST_IN_TASK = 8, 4
 
 @dataclass(frozen=True)
 class Page:
-    """One page.
+    """One page: its image, and the source text that is on it.
 
     Attributes:
         number: from 1.

@@ -15,7 +15,7 @@ from snapshot.compaction.boundaries import repair
 from snapshot.compaction.compact import Compaction, Correction, compacted, drafted, transcript_of
 from snapshot.compaction.estimate import Estimator, context_usage
 from snapshot.compaction.limits import body_bytes
-from snapshot.compaction.options import Options, Settings
+from snapshot.compaction.options import Options, Settings, spell_out_settings
 from snapshot.compaction.replaced import attachments
 from snapshot.errors import NotOverflow
 from snapshot.messages import File, Image, Message, Transcript
@@ -34,6 +34,7 @@ _LEAST, _MOST = 0.5, 4.0
 _ROOM = 0.9
 
 
+@spell_out_settings
 def recover(
     conversation: Transcript | Sequence[Any] | Mapping[str, Any],
     error: object,
