@@ -4,4 +4,4 @@ A command module has `add(commands)`, which adds its parser, and is listed in `N
 import: `--help` imports them all, so what does the work is imported when a command runs.
 """
 
-NAMES = ("render", "read", "verify", "compact", "convert", "inspect", "session", "layouts", "cost")
+NAMES = ("render", "read", "verify", "compact", "convert", "inspect", "session", "layouts", "cost", "replay")

@@ -1,4 +1,4 @@
-"""What a recorded run would have cost: played again as the requests that it was, under a policy of compaction.
+"""What a recorded run would have cost: the requests that it was, played again under a policy of compaction.
 
 `replay` plays one run under one policy, with the provider's prompt cache and prices. It is pure: no network,
 no clock; the same run gives the same figures.

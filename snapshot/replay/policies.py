@@ -164,4 +164,3 @@ class Ours(_Base):
             messages,
             report.pages,
         )
-

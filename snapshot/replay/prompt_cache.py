@@ -66,10 +66,14 @@ class PromptCache:
         # A cache is not known to be missing where no price is known: tokens are counted all the same.
         cached = price is None or price.cache_read is not None
         read = shared if cached and gap <= self.lifetime and shared >= self.minimum else 0
-        writes = writes and cached and prompt >= self.minimum and (price is None or price.cache_write is not None)
+        writes = (
+            writes and cached and prompt >= self.minimum and (price is None or price.cache_write is not None)
+        )
         written = prompt - read if writes else 0
         fresh = prompt - read - written
-        return Billed(read, written, fresh, None if price is None else _usd(price, read, written, fresh, output))
+        return Billed(
+            read, written, fresh, None if price is None else _usd(price, read, written, fresh, output)
+        )
 
 
 def _usd(price: Price, read: int, written: int, fresh: int, output: int) -> Decimal | None:

@@ -236,9 +236,7 @@ def replay(
     return Replay(policy, recording.model, window, budget.safe, tuple(rows), number, reason)
 
 
-def _policy(
-    name: str, recording: Recording, options: Options, budget: Budget, summary_tokens: int
-) -> Policy:
+def _policy(name: str, recording: Recording, options: Options, budget: Budget, summary_tokens: int) -> Policy:
     match name:
         case "text":
             return Text(recording, options, budget)
@@ -266,9 +264,9 @@ def _played(
         if written := policy.own_call():
             # It is asked for with the whole request at hand, so what that shares with the one before is
             # still read from the cache.
-            rows.append(_request(recording, cache, form, number, gap, last, summary=written))
+            rows.append(_request(recording, cache, form, number, gap=gap, last=last, summary=written))
             gap = 0.0  # noqa: PLW2901 -- the request itself follows at once
-        row = _request(recording, cache, changed, number, gap, last)
+        row = _request(recording, cache, changed, number, gap=gap, last=last)
         rows.append(replace(row, compacted=changed is not form))
         form = changed
         last = form, number
@@ -280,9 +278,9 @@ def _request(
     cache: PromptCache,
     form: Form,
     number: int,
+    *,
     gap: float,
     last: tuple[Form, int] | None,
-    *,
     summary: int = 0,
 ) -> Request:
     """The request that message `number` answers, or the call for a summary before it."""
