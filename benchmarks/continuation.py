@@ -250,6 +250,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     }
     cuts: list[Cut] = []
     try:
+        snapshot.Options().changed(settings)
         for run in arguments.runs or default_runs():
             cuts += cuts_of(run.name, snapshot.load(run), model=arguments.model, **settings)
     except snapshot.SnapshotError as error:

@@ -43,7 +43,7 @@ def run_of(steps: int, *, lines: int = 30, seconds: int | None = None) -> Transc
             Message("assistant", (Text(f"Now step {step}, after {back}."), call), time=times[0]),
             Message("tool", (ToolResult(f"c{step}", (Text(body),)),), time=times[1]),
         ]
-    return Transcript((*messages, Message("assistant", (Text("Done."),))), "text")
+    return Transcript((*messages, Message("assistant", (Text("Done."),))), "openai-chat")
 
 
 @settings(max_examples=25)
@@ -137,7 +137,7 @@ def test_ours_is_the_size_that_compact_reports(model):
 
 def test_ours_reads_unchanged_pages_from_the_cache():
     pages = Options(rungs=("snapshot",), target=0.7)
-    played = replay(run_of(100, lines=90), model=MODEL, policy="ours", window=60_000, overhead=0, options=pages)
+    played = replay(run_of(100), model=MODEL, policy="ours", window=60_000, overhead=0, options=pages)
     later = [item for item in played.requests if item.compacted and item.pages >= 2]
     assert later
     # Behind head and guide at least one full page is read again.
@@ -256,9 +256,14 @@ def test_words_of_calls_have_their_line_breaks():
     assert words(Message("assistant", (Text("Go."), call))) == 'Go.\nrun {"command": "cd "src"\nls"}'
 
 
+@pytest.fixture(scope="module")
+def ten_thousand() -> Recording:
+    return Recording.of(run_of(5000, lines=12), MODEL)
+
+
 @pytest.mark.parametrize("policy", ["text", "drop", "summary"])
-def test_ten_thousand_messages_replay_in_seconds(policy):
-    recording = Recording.of(run_of(5000, lines=12), MODEL)
+def test_ten_thousand_messages_replay_in_seconds(policy, ten_thousand):
+    recording = ten_thousand
     began = time.perf_counter()
     played = replay(recording, policy=policy, window=200_000)
     assert len(played.requests) >= 5000 or policy == "text"
