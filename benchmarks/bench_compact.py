@@ -29,6 +29,7 @@ MODEL = "claude-opus-4-8"
 SIZES = (1_000, 10_000, 100_000)
 # Messages that are new since the archive was made.
 NEW = 40
+WINDOW = 200_000
 _HUGE = 1 << 40
 _ARCHIVED_MOST = 10_000
 
@@ -57,19 +58,18 @@ def nothing_to_do(conversation: Transcript | Sequence[Any]) -> Callable[[], obje
 
 
 def archived(messages: int) -> tuple[Transcript, Archive, int]:
-    """A run with the archive of all but its newest messages, and a window that it just fits."""
-    run = run_of(messages + NEW)
+    """A run with the archive of all but its newest messages, and the window that both are for."""
+    run = run_of(messages + NEW + 1)
     first = replace(run, messages=run.messages[: messages + 1])
-    size = compact(first, model=MODEL, window=_HUGE).report.before
-    done = compact(first, model=MODEL, window=size, trigger="manual", redact=False)
+    done = compact(first, model=MODEL, window=WINDOW, digest=True)
     assert done.archive is not None
-    return run, done.archive, size
+    return run, done.archive, WINDOW
 
 
 def going_on(made: tuple[Transcript, Archive, int], *, trigger: str) -> Callable[[], object]:
     """A call with the archive: one that finds nothing to do ("target"), or one that compacts again."""
     run, archive, size = made
-    settings: dict[str, Any] = {"trigger": trigger, "redact": False}
+    settings: dict[str, Any] = {"trigger": trigger, "digest": True}
     return lambda: compact(run, model=MODEL, archive=archive, window=size, **settings)
 
 

@@ -328,3 +328,21 @@ def test_command_says_what_is_wrong_in_a_line(session, wrong, capsys):
     error = capsys.readouterr().err
     assert error.startswith("snapshot: ")
     assert "Traceback" not in error
+
+
+def test_the_docs_have_the_table_of_this_version(real):
+    """One row of it here; the whole of it where slow tests are run."""
+    from benchmarks import replay_table
+
+    assert replay_table.kept().startswith(replay_table.HEAD)
+    run = real / "ytt.claude-stream.jsonl"
+    for row in replay_table.rows([run], ["gemini-3.8-flash"]):
+        assert row in replay_table.kept()
+
+
+@pytest.mark.slow
+def test_the_docs_have_the_whole_table_of_this_version(real):
+    from benchmarks import replay_table
+
+    assert real == replay_table.REAL
+    assert replay_table.table() == replay_table.kept()
