@@ -5,8 +5,8 @@
 
 The window has room for the share S of the run's messages (as text, for the reader at hand), so that the run
 is compacted several times. A line for each setting: mean USD of all runs as a share of what dropping the
-oldest costs, continuation recall behind the first compaction, compactions a run, and runs that came to a
-stop.
+oldest costs (at the defaults, when the window is full), continuation recall behind the first compaction,
+compactions a run, and runs that came to a stop.
 """
 
 from __future__ import annotations
@@ -33,22 +33,20 @@ def window_of(recording: Recording, share: float) -> int:
 
 def swept(
     recordings: Sequence[Recording], share: float, settings: Sequence[Options]
-) -> Iterator[tuple[Options, list[Replay], list[Replay]]]:
-    """Each setting with the replays of all runs under it, ours and those that drop."""
+) -> Iterator[tuple[Options, list[Replay]]]:
+    """Each setting with the replays of all runs under it."""
     for options in settings:
-        ours, drop = (
+        yield (
+            options,
             [
-                replay(recording, policy=policy, window=window_of(recording, share), options=options)
+                replay(recording, window=window_of(recording, share), options=options)
                 for recording in recordings
-            ]
-            for policy in ("ours", "drop")
+            ],
         )
-        yield options, ours, drop
 
 
-def line(options: Options, ours: Sequence[Replay], drop: Sequence[Replay]) -> str:
-    """The figures of one setting."""
-    threshold = "none" if options.threshold is None else f"{options.threshold:.2f}"
+def line(label: str, ours: Sequence[Replay], drop: Sequence[Replay]) -> str:
+    """The figures of one setting, its cost as a share of what `drop` costs."""
     # Up to where the shortest of the two came, so that a run that stops is not cheap for it.
     ratios: list[float] = []
     for one, other in zip(ours, drop, strict=True):
@@ -58,16 +56,18 @@ def line(options: Options, ours: Sequence[Replay], drop: Sequence[Replay]) -> st
         ]
         ratios.append(costs[0] / costs[1] if costs[1] else 1.0)
     recalls = [item.recall_after for item in ours if item.recall_after is not None]
-    others = [item.recall_after for item in drop if item.recall_after is not None]
     return (
-        f"{options.target:>7.2f}{options.tail:>6.2f}{threshold:>10}{_mean(ratios):>11.2f}"
-        f"{_mean(recalls):>8.3f}{_mean(others):>8.3f}{_mean([item.compactions for item in ours]):>7.1f}"
-        f"{_mean([item.compactions for item in drop]):>7.1f}"
-        f"{_stops(ours):>6}{_stops(drop):>6}"
+        f"{label}{_mean(ratios):>10.2f}{_mean(recalls):>8.3f}"
+        f"{_mean([item.compactions for item in ours]):>9.1f}{_stops(ours):>7}"
     )
 
 
-HEAD = " target  tail threshold  USD/drop  recall (drop) compact (drop) stops (drop)"
+def _label(options: Options) -> str:
+    threshold = "none" if options.threshold is None else f"{options.threshold:.2f}"
+    return f"{options.target:>7.2f}{options.tail:>6.2f}{threshold:>10}"
+
+
+HEAD = " target  tail threshold  USD/drop  recall  compact  stops"
 
 
 def _stops(replays: Sequence[Replay]) -> int:
@@ -104,8 +104,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             recordings = [Recording.of(transcript, model) for transcript in transcripts]
             windows = ", ".join(f"{window_of(recording, arguments.share):,}" for recording in recordings)
             print(f"{model}, windows {windows}\n{HEAD}")
-            for found in swept(recordings, arguments.share, settings):
-                print(line(*found), flush=True)
+            drop = [
+                replay(recording, policy="drop", window=window_of(recording, arguments.share))
+                for recording in recordings
+            ]
+            print(line(f"{'oldest dropped':<23}", drop, drop))
+            for options, played in swept(recordings, arguments.share, settings):
+                print(line(_label(options), played, drop), flush=True)
             print()
     except snapshot.SnapshotError as error:
         print(f"replay_sweep: {error}", file=sys.stderr)

@@ -119,6 +119,7 @@ def test_a_summary_is_paid_for():
     for call in calls:
         assert call.prompt > played.safe - 3000
         assert call.read > call.fresh
+        assert call.prompt + call.output <= played.window
     after = next(item for item in played.requests if item.compacted)
     assert after.prompt > 700
 

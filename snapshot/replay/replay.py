@@ -230,7 +230,10 @@ def replay(
     settings = settings.changed({"window": window})
     budget = Budget.of(settings, window, settings.max_output or reader.max_output)
     rows, stopped = _played(
-        recording, _policy(policy, recording, settings, budget, summary_tokens), PromptCache.of(reader)
+        recording,
+        _policy(policy, recording, settings, budget, summary_tokens),
+        PromptCache.of(reader),
+        window,
     )
     number, reason = (None, "") if stopped is None else stopped
     return Replay(policy, recording.model, window, budget.safe, tuple(rows), number, reason)
@@ -249,7 +252,7 @@ def _policy(name: str, recording: Recording, options: Options, budget: Budget, s
 
 
 def _played(
-    recording: Recording, policy: Policy, cache: PromptCache
+    recording: Recording, policy: Policy, cache: PromptCache, window: int
 ) -> tuple[list[Request], tuple[int, str] | None]:
     """The requests, and where and why the policy stopped."""
     form = Form((("beside", recording.estimator.overhead),), 0)
@@ -264,7 +267,9 @@ def _played(
         if written := policy.own_call():
             # It is asked for with the whole request at hand, so what that shares with the one before is
             # still read from the cache.
-            rows.append(_request(recording, cache, form, number, gap=gap, last=last, summary=written))
+            rows.append(
+                _request(recording, cache, form, number, gap=gap, last=last, summary=written, window=window)
+            )
             gap = 0.0  # noqa: PLW2901 -- the request itself follows at once
         row = _request(recording, cache, changed, number, gap=gap, last=last)
         rows.append(replace(row, compacted=changed is not form))
@@ -282,10 +287,13 @@ def _request(
     gap: float,
     last: tuple[Form, int] | None,
     summary: int = 0,
+    window: int = 0,
 ) -> Request:
     """The request that message `number` answers, or the call for a summary before it."""
     prompt = form.tokens + recording.tokens(form.start, number)
-    shared = 0 if last is None else shared_prefix(recording, last[0], last[1], form, number)
+    if summary:  # what the window does not hold is not summarized
+        prompt = min(prompt, window - summary)
+    shared = 0 if last is None else min(prompt, shared_prefix(recording, last[0], last[1], form, number))
     output = summary or recording.output(number)
     billed = cache.billed(prompt, output, shared=shared, gap=gap, writes=not summary)
     used = frozenset[str]() if summary else recording.used[number]
