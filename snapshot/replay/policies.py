@@ -14,7 +14,7 @@ from snapshot.replay.recording import Recording
 __all__ = ["Drop", "Ours", "Policy", "Stopped", "Summary", "Text"]
 
 # A call that found nothing to do is not made again until so large a share of the window is new.
-_WAIT = 100
+_WAIT = 50
 
 
 class Stopped(Exception):
