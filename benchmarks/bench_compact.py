@@ -1,22 +1,157 @@
-"""Compaction at three sizes: the cost grows with the number of messages.
+"""What a harness pays for calling `compact` before every request.
 
-python -m pytest benchmarks/bench_compact.py
+    python -m pytest benchmarks/bench_compact.py        # all of it, by pytest-benchmark
+    python -m benchmarks.bench_compact [--most N]       # a table: milliseconds per thousand messages
+    python -m benchmarks.bench_compact --profile NAME   # where the time of one row goes
+
+With nothing to do a call should take less than a millisecond per thousand messages, and going on from an
+archive should cost by what is new, not by how long the history is.
 """
 
 from __future__ import annotations
 
+import argparse
+import cProfile
+import pstats
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from snapshot.compaction import compact
-from tests.conversations import long_conversation
+import snapshot
+from snapshot.compaction import Archive, compact
+from snapshot.messages import Message, Text, ToolCall, ToolResult, Transcript
+
+MODEL = "claude-opus-4-8"
+SIZES = (1_000, 10_000, 100_000)
+# Messages that are new since the archive was made.
+NEW = 40
+WINDOW = 200_000
+_HUGE = 1 << 40
+_ARCHIVED_MOST = 10_000
+
+
+def run_of(messages: int) -> Transcript:
+    """An agent's run of so many messages: calls and their results, of ordinary sizes."""
+    found = [Message("user", (Text("Mend the importer, and keep docs/NOTES.md as it is."),))]
+    for step in range(messages // 2):
+        call = ToolCall(f"c{step}", "read", f'{{"path": "src/part_{step}/module.py"}}')
+        body = "\n".join(f"    value_{step}_{row} = read_row({row})  # as before" for row in range(20))
+        found += [
+            Message("assistant", (Text(f"Now part {step}."), call)),
+            Message("tool", (ToolResult(f"c{step}", (Text(body),)),)),
+        ]
+    return Transcript(tuple(found[:messages]), "openai-chat")
+
+
+def as_dictionaries(transcript: Transcript) -> list[dict[str, Any]]:
+    """The same in the form of OpenAI's API."""
+    return snapshot.request(transcript, "openai")["messages"]
+
+
+def nothing_to_do(conversation: Transcript | Sequence[Any]) -> Callable[[], object]:
+    """A call that has nothing to do."""
+    return lambda: compact(conversation, model=MODEL, window=_HUGE)
+
+
+def archived(messages: int) -> tuple[Transcript, Archive, int]:
+    """A run with the archive of all but its newest messages, and the window that both are for."""
+    run = run_of(messages + NEW + 1)
+    first = replace(run, messages=run.messages[: messages + 1])
+    done = compact(first, model=MODEL, window=WINDOW, digest=True)
+    assert done.archive is not None
+    return run, done.archive, WINDOW
+
+
+def going_on(made: tuple[Transcript, Archive, int], *, trigger: str) -> Callable[[], object]:
+    """A call with the archive: one that finds nothing to do ("target"), or one that compacts again."""
+    run, archive, size = made
+    if trigger == "target":
+        size *= 2  # room for what is new, however full the archive has left the window
+    settings: dict[str, Any] = {"trigger": trigger, "digest": True}
+    return lambda: compact(run, model=MODEL, archive=archive, window=size, **settings)
+
+
+def rows(most: int) -> Mapping[str, tuple[int, Callable[[], Callable[[], object]]]]:
+    """Each row of the table: messages, and what prepares the call."""
+    found: dict[str, tuple[int, Callable[[], Callable[[], object]]]] = {}
+    for size in (size for size in SIZES if size <= most):
+        found[f"idle-transcript-{size}"] = size, lambda size=size: nothing_to_do(run_of(size))
+        found[f"idle-dictionaries-{size}"] = (
+            size,
+            lambda size=size: nothing_to_do(as_dictionaries(run_of(size))),
+        )
+        if size <= _ARCHIVED_MOST:
+            for name, trigger in (("archive-idle", "target"), ("archive-again", "manual")):
+                found[f"{name}-{size}"] = (
+                    size,
+                    lambda size=size, trigger=trigger: going_on(archived(size), trigger=trigger),
+                )
+    return found
+
+
+@pytest.mark.benchmark(group="nothing to do")
+@pytest.mark.parametrize("size", SIZES[:2])
+@pytest.mark.parametrize("form", [lambda run: run, as_dictionaries], ids=["transcript", "dictionaries"])
+def test_nothing_to_do(benchmark, form, size):
+    done = benchmark.pedantic(nothing_to_do(form(run_of(size))), rounds=3, warmup_rounds=1)
+    assert done.report.no_op
+
+
+@pytest.mark.benchmark(group="going on")
+@pytest.mark.parametrize("trigger", ["target", "manual"])
+@pytest.mark.parametrize("size", SIZES[:2])
+def test_going_on_from_an_archive(benchmark, size, trigger):
+    done = benchmark.pedantic(going_on(archived(size), trigger=trigger), rounds=2, warmup_rounds=1)
+    assert done.archive is not None
+    assert bool(done.report.no_op) == (trigger == "target")
 
 
 @pytest.mark.benchmark(group="compact")
-@pytest.mark.parametrize("messages", [100, 1000, 10_000])
-def test_compact(benchmark, messages):
-    conversation = long_conversation(messages // 4)
+@pytest.mark.parametrize("size", [100, *SIZES[:2]])
+def test_compact(benchmark, size):
+    run = run_of(size)
     done = benchmark.pedantic(
-        lambda: compact(conversation, model="claude-opus-4-8", window=200_000, trigger="manual"), rounds=2
+        lambda: compact(run, model=MODEL, window=200_000, trigger="manual", digest=True), rounds=2
     )
     benchmark.extra_info["pages"] = done.report.pages
     assert done.report.after < done.report.before
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the table, or the profile of one row."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--most", type=int, default=SIZES[-1], help="messages of the longest run")
+    parser.add_argument("--profile", metavar="NAME", help="a row of the table")
+    arguments = parser.parse_args(argv)
+    table = rows(arguments.most)
+    if arguments.profile:
+        if arguments.profile not in table:
+            print(f"bench_compact: no row {arguments.profile}: there are {', '.join(table)}", file=sys.stderr)
+            return 2
+        call = table[arguments.profile][1]()
+        call()
+        profile = cProfile.Profile()
+        profile.runcall(call)
+        pstats.Stats(profile).strip_dirs().sort_stats("cumulative").print_stats(30)
+        return 0
+    print(f"{'row':<28}{'ms':>10}{'ms per 1,000 messages':>24}")
+    for name, (size, prepare) in table.items():
+        call = prepare()
+        call()
+        best = min(_timed(call) for _ in range(3))
+        print(f"{name:<28}{best:>10.1f}{best / size * 1000:>24.2f}", flush=True)
+    return 0
+
+
+def _timed(call: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    call()
+    return (time.perf_counter() - began) * 1000
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -36,4 +36,5 @@ COMMANDS: dict[str, Command] = {
     ),
     "layouts": Command("layouts", "fill", "what is known of a model as a reader of pages"),
     "cost": Command("cost", "fill", "what a conversation costs each model, as text and as pages"),
+    "replay": Command("replay", "fill", "what a recorded run costs as requests, under several policies"),
 }
