@@ -146,7 +146,7 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
         **({"rungs": tuple(only.split(","))} if only else {}),
         "window": arguments.window,
         "target": arguments.target,
-        "digest": arguments.digest,
+        "digest": True if arguments.digest else None,
         "focus": arguments.focus,
         "layout": arguments.layout,
         "redact": redactor_of(arguments) or False,

@@ -97,6 +97,8 @@ class Archived:
         pages: half-open spans of source text on the pages, in order; what is not on them was left out.
         tiers: name of the layout of each page.
         prices: tokens of each page.
+        starts: numbers (from 0) of the pages at which setting began anew; () where each layout's pages
+            follow.
         reasoning: whether the source text has what the model thought.
         summary: the summary that stands in the request in place of pages, "" if pages do.
         statements: words that stand as text beside the pages.
@@ -116,6 +118,7 @@ class Archived:
     pages: tuple[tuple[int, int], ...] = ()
     tiers: tuple[str, ...] = ()
     prices: tuple[int, ...] = ()
+    starts: tuple[int, ...] = ()
     reasoning: bool = False
     summary: str = ""
     statements: tuple[Statement, ...] = ()
@@ -246,6 +249,7 @@ class Archived:
                 "pages": [list(span) for span in self.pages],
                 "tiers": list(self.tiers),
                 "prices": list(self.prices),
+                "starts": list(self.starts),
                 "reasoning": self.reasoning,
                 "summary": self.summary,
                 "statements": [[s.offset, s.label, s.text, s.pinned] for s in self.statements],
@@ -306,6 +310,7 @@ class Archived:
             pages=_spans(value["pages"]),
             tiers=tuple(map(str, value["tiers"])),
             prices=tuple(map(_count, value.get("prices", ()))),
+            starts=tuple(map(_count, value.get("starts", ()))),
             reasoning=bool(value["reasoning"]),
             summary=str(value["summary"]),
             statements=tuple(

@@ -26,9 +26,9 @@ from snapshot.compaction.projection import projected
 from snapshot.compaction.replaced import attachments
 from snapshot.compaction.report import Report, RungReport
 from snapshot.compaction.restoring import is_frame
-from snapshot.errors import SnapshotError
+from snapshot.errors import LayoutError, SnapshotError
 from snapshot.messages import Image, Message, Transcript
-from snapshot.models.ids import profile_for
+from snapshot.models.ids import profile_for, unknown_profile
 from snapshot.models.profile import ModelProfile
 from snapshot.redaction import Redactor
 
@@ -166,7 +166,7 @@ def compacted(
     new = drafted(draft)
     if trigger == "preflight" and not new:
         raise SnapshotError("the trigger 'preflight' wants a draft: the messages about to be sent")
-    reader = profile_for(model)
+    reader = profile_of(model, options)
     full = archive.restore(transcript) if archive is not None else transcript
     messages, repairs = boundaries.repair((*full.messages, *new))
     usage = context_usage(messages, reader, overhead=options.overhead)
@@ -206,6 +206,20 @@ def compacted(
             return _made(candidate, full, report)
     stayed = _stayed(transcript, full, new, projection=projection, context=context, archive=archive)
     return replace(stayed, report=_with_projection(replace(report, no_op=reason), projection))
+
+
+def profile_of(model: str, options: Options) -> ModelProfile:
+    """What is known of the model; of an unknown one whose window is given, that it gets no pages.
+
+    Raises:
+        LayoutError: nothing is known of the model, and no window was given.
+    """
+    try:
+        return profile_for(model)
+    except LayoutError:
+        if not options.window:
+            raise
+        return unknown_profile(model, window=options.window)
 
 
 def transcript_of(conversation: Transcript | Sequence[Any] | Mapping[str, Any]) -> Transcript:

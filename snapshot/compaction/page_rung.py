@@ -95,7 +95,13 @@ class PageRung:
         if not pagination.pages:
             return Step(None, "there is no room for a page")
         prices = tuple(page.tokens for page in pagination.pages)
-        archive = replace(archive, pages=pagination.spans, tiers=pagination.tiers, prices=prices)
+        archive = replace(
+            archive,
+            pages=pagination.spans,
+            tiers=pagination.tiers,
+            prices=prices,
+            starts=pagination.starts,
+        )
         candidate = replace(candidate, archive=archive, pagination=pagination)
         candidate = _with_facts(candidate, whole)
         if candidate.tokens >= whole:
@@ -160,9 +166,11 @@ def _outline(context: Context, archive: Archive, pagination: Pagination) -> str:
     )
 
 
-def _pages_to_keep(former: Archive | None, layout: Layout) -> tuple[tuple[int, int, str], ...]:
+def _pages_to_keep(former: Archive | None, layout: Layout) -> Pagination | None:
     """Pages of an earlier compaction, if they were for the same reader."""
-    return former.listed if former is not None and former.layout == layout.name else ()
+    if former is None or former.layout != layout.name or not former.pages:
+        return None
+    return Pagination.of(former.source, former.listed, former.prices, former.starts)
 
 
 def _break_even(context: Context, before: int, after: int) -> int | None:

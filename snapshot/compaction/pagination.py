@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby, pairwise
 
 from snapshot.errors import LayoutError
 from snapshot.pages.layout import Layout, layout_for
@@ -17,6 +17,8 @@ from snapshot.source.source import Source
 
 __all__ = ["Pagination", "Stretch", "paginate"]
 
+# Where pages have to be left out, so many go that the next request does not have to leave out more.
+_ROOMY = 0.75
 # Shares of the clear pages that become dense, one after the other.
 _DENSE_SHARES = (0.25, 0.5, 0.75, 1.0)
 
@@ -64,13 +66,23 @@ class Pagination:
         return sum(len(item.pages) for item in self.stretches if item.layout.name.endswith("/dense"))
 
     @property
+    def starts(self) -> tuple[int, ...]:
+        """Number (from 0) of the page at which each stretch begins."""
+        counts = [len(stretch.pages) for stretch in self.stretches if stretch.pages]
+        return tuple(accumulate(counts[:-1], initial=0)) if counts else ()
+
+    @property
     def tiers(self) -> tuple[str, ...]:
         """Name of each page's layout."""
         return tuple(stretch.layout.name for stretch in self.stretches for _ in stretch.pages)
 
     @classmethod
     def of(
-        cls, source: Source, archive_pages: Sequence[tuple[int, int, str]], prices: Sequence[int]
+        cls,
+        source: Source,
+        archive_pages: Sequence[tuple[int, int, str]],
+        prices: Sequence[int] = (),
+        starts: Sequence[int] = (),
     ) -> Pagination:
         """The pages that an archive lists.
 
@@ -79,16 +91,15 @@ class Pagination:
             archive_pages: span and layout of each page.
             prices: tokens of each; none where the archive does not say: pages that may be partial are
                 measured.
+            starts: numbers of the pages at which a stretch begins; none: where the layout changes.
         """
         stretches: list[Stretch] = []
-        number = 0
-        for name, group in groupby(archive_pages, key=lambda page: page[2]):
-            own = layout_for(name=name)
-            spans: list[PageSpan] = []
-            for start, stop, _ in group:
-                tokens = prices[number] if number < len(prices) else own.tokens
-                spans.append(PageSpan(start, stop, tokens))
-                number += 1
+        for first, last in pairwise((*_starts(archive_pages, starts), len(archive_pages))):
+            own = layout_for(name=archive_pages[first][2])
+            spans = [
+                PageSpan(start, stop, prices[number] if number < len(prices) else own.tokens)
+                for number, (start, stop, _) in enumerate(archive_pages[first:last], first)
+            ]
             if not prices:
                 spans[-1:] = _measured(source, own, spans[-1].start, spans[-1].stop).pages
             stretches.append(Stretch(own, tuple(spans)))
@@ -102,7 +113,7 @@ def paginate(
     most_pages: int,
     most_tokens: int,
     goal_tokens: int | None = None,
-    former: Sequence[tuple[int, int, str]] = (),
+    former: Pagination | None = None,
 ) -> Pagination:
     """The pages of `source` for `layout`'s reader.
 
@@ -116,7 +127,7 @@ def paginate(
             last stay as they are, so that the provider's prompt cache holds.
     """
     goal = most_tokens if goal_tokens is None else min(goal_tokens, most_tokens)
-    if len(former) > 1:
+    if former is not None and len(former.pages) > 1:
         return _continued(source, layout, former, most_pages=most_pages, most_tokens=most_tokens, goal=goal)
     clear = _measured(source, layout, 0, len(source.text))
     best = Pagination((clear,), fits=_fits((clear,), most_pages, most_tokens))
@@ -135,7 +146,7 @@ def paginate(
                 return found
             if not best.fits:
                 best = found
-    return best if best.fits else _without_oldest(best, most_pages, most_tokens)
+    return best if best.fits else _without_oldest(best, most_pages, int(most_tokens * _ROOMY))
 
 
 def _may_reach(clear: Stretch, edge: int, dense: Layout, goal: int) -> bool:
@@ -148,7 +159,7 @@ def _may_reach(clear: Stretch, edge: int, dense: Layout, goal: int) -> bool:
 def _continued(
     source: Source,
     layout: Layout,
-    former: Sequence[tuple[int, int, str]],
+    former: Pagination,
     *,
     most_pages: int,
     most_tokens: int,
@@ -156,12 +167,9 @@ def _continued(
 ) -> Pagination:
     """The full pages of `former`, and what is new in the layout's own cells, or dense where that is too
     much."""
-    kept: list[Stretch] = []
-    for name, group in groupby(former[:-1], key=lambda page: page[2]):
-        own = layout if name == layout.name else layout_for(name=name)
-        pages = tuple(PageSpan(start, stop, own.tokens) for start, stop, _ in group)
-        kept.append(Stretch(own, pages))
-    start, end = former[0][0], former[-2][1]
+    *before, last = former.stretches
+    kept = [*before, Stretch(last.layout, last.pages[:-1])] if len(last.pages) > 1 else before
+    start, end = former.pages[0].start, former.pages[-2].stop
     clear = Pagination((*kept, _measured(source, layout, end, len(source.text))), start)
     if _fits(clear.stretches, most_pages, most_tokens) and clear.tokens <= goal:
         return clear
@@ -173,11 +181,19 @@ def _continued(
             best = denser
     if _fits(best.stretches, most_pages, most_tokens):
         return best
-    return _without_oldest(best, most_pages, most_tokens)
+    return _without_oldest(best, most_pages, int(most_tokens * _ROOMY))
 
 
 def _measured(source: Source, layout: Layout, start: int, stop: int) -> Stretch:
     return Stretch(layout, Typesetter(layout).measure(source, start, stop))
+
+
+def _starts(pages: Sequence[tuple[int, int, str]], starts: Sequence[int]) -> Sequence[int]:
+    """Numbers of the pages at which stretches begin: as they are told, else where the layout changes."""
+    if starts:
+        return starts
+    lengths = [len(list(group)) for _, group in groupby(pages, key=lambda page: page[2])]
+    return tuple(accumulate(lengths[:-1], initial=0)) if lengths else ()
 
 
 def _denser(layout: Layout) -> Layout | None:

@@ -28,7 +28,9 @@ def projected(context: Context) -> Candidate | None:
     for item in former.changed:
         if item.sent is not None and item.number < len(messages):
             messages[item.number] = item.sent
-    pages = Pagination.of(former.source, former.listed, former.prices) if former.pages else None
+    pages = (
+        Pagination.of(former.source, former.listed, former.prices, former.starts) if former.pages else None
+    )
     if former.former_schema and not former.light:
         # It does not say what stood beside its pages.
         former = replace(former, statements=statements_for(context, former), former_schema=False)

@@ -12,14 +12,13 @@ from typing import Any, Literal, Unpack
 
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.boundaries import repair
-from snapshot.compaction.compact import Compaction, Correction, compacted, drafted, transcript_of
+from snapshot.compaction.compact import Compaction, Correction, compacted, drafted, profile_of, transcript_of
 from snapshot.compaction.estimate import Estimator, context_usage
 from snapshot.compaction.limits import body_bytes
 from snapshot.compaction.options import Options, Settings, spell_out_settings
 from snapshot.compaction.replaced import attachments
 from snapshot.errors import NotOverflow
 from snapshot.messages import File, Image, Message, Transcript
-from snapshot.models.ids import profile_for
 from snapshot.models.profile import ModelProfile
 from snapshot.pages.layout import layout_for
 from snapshot.recovery.classify import ErrorClass, classify_error
@@ -74,7 +73,7 @@ def recover(
         ...     done = snapshot.recover(messages, error, model=model)
     """
     chosen = (options or Options()).changed(settings)
-    reader = profile_for(model)
+    reader = profile_of(model, chosen)
     sent = _Sent.of(conversation, archive, drafted(draft), reader, chosen)
     window = chosen.window or reader.window
     cause = classify_error(error, provider=provider, window=window or None, sent=sent.tokens() or None)
