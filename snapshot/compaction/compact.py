@@ -394,12 +394,9 @@ def _reason_to_drop(
         return reasons or "no rung was allowed"
     if trigger != "manual" and freed < context.options.least_gain * before:
         return f"it would free {freed:,} of {before:,} tokens only"
-    pages = projection.pagination if projection is not None else None
-    if (
-        pages is not None
-        and candidate.pagination is not None
-        and candidate.pagination.left_out > pages.left_out
-    ):
+    pages, new = projection.pagination if projection is not None else None, candidate.pagination
+    more_out = pages is not None and new is not None and new.left_out > pages.left_out
+    if more_out and freed < before // _NEWS:
         return "compacting again would only leave more out"
     return ""
 

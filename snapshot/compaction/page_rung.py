@@ -23,6 +23,8 @@ __all__ = ["PageRung"]
 # Share of the safe input that an outline of what left view may take.
 _OUTLINE = 0.04
 _LEAST_OUTLINE = 128
+# Share of the safe input that a conversation with pages must have free when it is compacted again.
+_FREE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,18 @@ class PageRung:
             goal_tokens=goal - fixed,
             former=_pages_to_keep(context.former, layout),
         )
+        former = context.former
+        crowded = (1 - _FREE) * context.budget.safe
+        if former is not None and former.pages and fixed + pagination.tokens > crowded:
+            # Pages have filled the window: without room, every few requests would be compacted again.
+            pagination = paginate(
+                archive.source,
+                layout,
+                most_pages=room,
+                most_tokens=int(crowded) - fixed,
+                goal_tokens=goal - fixed,
+                former=_pages_to_keep(former, layout),
+            )
         if pagination.left_out:
             outline = _outline(context, archive, pagination)
             archive = replace(archive, outline=outline)

@@ -17,8 +17,9 @@ from snapshot.source.source import Source
 
 __all__ = ["Pagination", "Stretch", "paginate"]
 
-# Where pages have to be left out, so many go that the next request does not have to leave out more.
-_ROOMY = 0.75
+# Where pages have to be left out, so many go that the goal is met, or this share of the room is free: else
+# the next request would have to leave out more.
+_LEAST_FREE = 0.5
 # Shares of the clear pages that become dense, one after the other.
 _DENSE_SHARES = (0.25, 0.5, 0.75, 1.0)
 
@@ -146,7 +147,7 @@ def paginate(
                 return found
             if not best.fits:
                 best = found
-    return best if best.fits else _without_oldest(best, most_pages, int(most_tokens * _ROOMY))
+    return best if best.fits else _without_oldest(best, most_pages, _roomy(most_tokens, goal))
 
 
 def _may_reach(clear: Stretch, edge: int, dense: Layout, goal: int) -> bool:
@@ -181,7 +182,11 @@ def _continued(
             best = denser
     if _fits(best.stretches, most_pages, most_tokens):
         return best
-    return _without_oldest(best, most_pages, int(most_tokens * _ROOMY))
+    return _without_oldest(best, most_pages, _roomy(most_tokens, goal))
+
+
+def _roomy(most_tokens: int, goal: int) -> int:
+    return max(goal, int(most_tokens * (1 - _LEAST_FREE)))
 
 
 def _measured(source: Source, layout: Layout, start: int, stop: int) -> Stretch:

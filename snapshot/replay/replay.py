@@ -28,6 +28,9 @@ POLICIES: Mapping[str, str] = {
     "ours": "pages in place of the older messages",
 }
 
+# Share of the safe input from which on compaction pays, where a caller asks before each request.
+_NEARLY_FULL = 0.9
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -224,6 +227,10 @@ def replay(
     settings = (options or Options()).changed({"redact": False, "overhead": recording.estimator.overhead})
     if settings.digest is None:  # as `recover` would, where compaction alone finds no way
         settings = settings.changed({"digest": True})
+    if (
+        settings.threshold is None and policy == "ours"
+    ):  # as docs/replay.md advises for calls before each request
+        settings = settings.changed({"threshold": _NEARLY_FULL})
     window = window or settings.window or reader.window
     if window <= 0:
         raise SnapshotError(f"the window of {recording.model} is not known: say how many tokens it has")
