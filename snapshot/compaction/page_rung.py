@@ -7,7 +7,7 @@ from math import ceil
 from typing import ClassVar
 
 from snapshot.compaction.archive import Archive
-from snapshot.compaction.assemble import FACTS_LEAD, archive_messages
+from snapshot.compaction.assemble import FACTS_LEAD, archive_messages, left_out_text
 from snapshot.compaction.beside import FACTS, Beside, facts_of, live_state, statements_for
 from snapshot.compaction.candidate import Candidate, Step
 from snapshot.compaction.context import Context
@@ -72,51 +72,10 @@ class PageRung:
         if dropped:
             candidate = within_limits(candidate, dropped)
         archive = replace(archive, statements=statements_for(context, archive), ledger=live_state(context))
-        around = replace(candidate, archive=replace(archive, pages=((0, 0),)), pagination=None)
-        fixed = around.tokens - context.mark_tokens + _facts_room(context)
-        pagination = paginate(
-            archive.source,
-            layout,
-            most_pages=room,
-            most_tokens=context.budget.safe - fixed,
-            goal_tokens=goal - fixed,
-            former=_pages_to_keep(context.former, layout),
-        )
-        former = context.former
-        crowded = (1 - _FREE) * context.budget.safe
-        if former is not None and former.pages and fixed + pagination.tokens > crowded:
-            # Pages have filled the window: without room, every few requests would be compacted again.
-            pagination = paginate(
-                archive.source,
-                layout,
-                most_pages=room,
-                most_tokens=int(crowded) - fixed,
-                goal_tokens=goal - fixed,
-                former=_pages_to_keep(former, layout),
-            )
-        if pagination.left_out:
-            outline = _outline(context, archive, pagination)
-            archive = replace(archive, outline=outline)
-            more = context.estimator.text(outline) if outline else 0
-            if pagination.tokens + more + fixed > context.budget.safe:
-                pagination = paginate(
-                    archive.source,
-                    layout,
-                    most_pages=room,
-                    most_tokens=context.budget.safe - fixed - more,
-                    former=_pages_to_keep(context.former, layout),
-                )
-        if not pagination.pages:
+        candidate = _with_pages(candidate, archive, layout, room, goal)
+        if candidate.pagination is None:
             return Step(None, "there is no room for a page")
-        prices = tuple(page.tokens for page in pagination.pages)
-        archive = replace(
-            archive,
-            pages=pagination.spans,
-            tiers=pagination.tiers,
-            prices=prices,
-            starts=pagination.starts,
-        )
-        candidate = replace(candidate, archive=archive, pagination=pagination)
+        pagination = candidate.pagination
         candidate = _with_facts(candidate, whole)
         if candidate.tokens >= whole:
             pages = candidate.tokens - context.cost((*candidate.head, *candidate.tail))
@@ -133,12 +92,55 @@ class PageRung:
         return Step(replace(candidate, break_even=break_even), note)
 
 
+def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: int, goal: int) -> Candidate:
+    """The candidate with pages in its middle's place, in what is safe; no pagination where none fits."""
+    context = candidate.context
+    former = _pages_to_keep(context.former, layout)
+    around = replace(candidate, archive=replace(archive, pages=((0, 0),)), pagination=None)
+    fixed = around.tokens - context.mark_tokens + _facts_room(context)
+    most = context.budget.safe - fixed
+    pagination = paginate(
+        archive.source, layout, most_pages=room, most_tokens=most, goal_tokens=goal - fixed, former=former
+    )
+    crowded = int((1 - _FREE) * context.budget.safe) - fixed
+    if former is not None and pagination.tokens > crowded > 0:
+        # Pages have filled the window: without room, every few requests would be compacted again.
+        pagination = paginate(
+            archive.source,
+            layout,
+            most_pages=room,
+            most_tokens=crowded,
+            goal_tokens=goal - fixed,
+            former=former,
+        )
+    if pagination.left_out:
+        # What stands in place of the oldest needs room as well.
+        outline = _outline(context, archive, pagination)
+        archive = replace(archive, outline=outline)
+        line = context.estimator.text(left_out_text(pagination.left_out, outline))
+        if pagination.tokens + line > most:
+            pagination = paginate(
+                archive.source, layout, most_pages=room, most_tokens=most - line, former=former
+            )
+    if not pagination.pages:
+        return candidate
+    archive = replace(
+        archive,
+        pages=pagination.spans,
+        tiers=pagination.tiers,
+        prices=tuple(page.tokens for page in pagination.pages),
+        starts=pagination.starts,
+    )
+    return replace(candidate, archive=archive, pagination=pagination)
+
+
 def _verbatim_room(context: Context, layout: Layout) -> int:
     """Tokens that head and tail may take, so that what is beside the pages and a page have room."""
     lead = context.cost(archive_messages(Archive(0, context.messages[:1], "")))
     lead -= context.estimator.overhead
     reserve = lead + _facts_room(context) + layout.tokens
-    return max(context.budget.safe - reserve, context.budget.safe // 2)
+    least = context.estimator.overhead + sum(context.costs[: context.head]) + context.after[context.last_cut]
+    return max(context.budget.safe - reserve, min(context.budget.safe // 2, least))
 
 
 def _facts_room(context: Context) -> int:
@@ -158,7 +160,11 @@ def _with_facts(candidate: Candidate, whole: int) -> Candidate:
         facts=sheet.count,
         facts_left_out=sheet.left_out,
     )
-    return more if more.tokens < whole else candidate
+    return (
+        more
+        if more.tokens < whole and more.tokens <= max(candidate.tokens, context.budget.safe)
+        else candidate
+    )
 
 
 def _outline(context: Context, archive: Archive, pagination: Pagination) -> str:

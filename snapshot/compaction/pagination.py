@@ -147,7 +147,9 @@ def paginate(
                 return found
             if not best.fits:
                 best = found
-    return best if best.fits else _without_oldest(best, most_pages, _roomy(most_tokens, goal))
+    if best.fits:
+        return best
+    return _without_oldest((best, Pagination((clear,))), most_pages, (_roomy(most_tokens, goal), most_tokens))
 
 
 def _may_reach(clear: Stretch, edge: int, dense: Layout, goal: int) -> bool:
@@ -182,7 +184,7 @@ def _continued(
             best = denser
     if _fits(best.stretches, most_pages, most_tokens):
         return best
-    return _without_oldest(best, most_pages, _roomy(most_tokens, goal))
+    return _without_oldest((best, clear), most_pages, (_roomy(most_tokens, goal), most_tokens))
 
 
 def _roomy(most_tokens: int, goal: int) -> int:
@@ -214,7 +216,18 @@ def _fits(stretches: tuple[Stretch, ...], most_pages: int, most_tokens: int) -> 
     return len(pages) <= most_pages and sum(page.tokens for page in pages) <= most_tokens
 
 
-def _without_oldest(pagination: Pagination, most_pages: int, most_tokens: int) -> Pagination:
+def _without_oldest(choices: Sequence[Pagination], most_pages: int, rooms: Sequence[int]) -> Pagination:
+    """The first pagination that has a page in the first room that fits one, the oldest left out."""
+    for room in rooms:
+        for pagination in choices:
+            cut = _newest(pagination, most_pages, room)
+            if cut.pages:
+                return cut
+    return Pagination((), fits=False)
+
+
+def _newest(pagination: Pagination, most_pages: int, most_tokens: int) -> Pagination:
+    """The newest pages that there is room for."""
     pages = pagination.pages
     count, tokens = len(pages), pagination.tokens
     gone = 0
