@@ -29,6 +29,7 @@ from snapshot.messages import (
 )
 from snapshot.models.ids import profile_for
 from snapshot.models.profile import ModelProfile
+from snapshot.parts.media import media_type_of
 
 __all__ = ["Freed", "Images", "Inspection", "Share", "Tool", "inspect"]
 
@@ -221,7 +222,7 @@ def _images(messages: Sequence[Message]) -> Images:
     images = [part for _, part in _walk(messages) if isinstance(part, Image)]
     sizes = [image_size(image.data) if image.data else None for image in images]
     counted = Counter(size for size in sizes if size is not None)
-    types = [_true_type(image.data) for image in images]
+    types = [media_type_of(image.data) for image in images]
     wrong = Counter(
         (image.media_type, true)
         for image, true in zip(images, types, strict=True)
@@ -235,24 +236,6 @@ def _images(messages: Sequence[Message]) -> Images:
         tuple(Counter(types).most_common()),
         tuple(wrong.most_common()),
     )
-
-
-# What files of images begin with; of WebP, what stands behind the length.
-_SIGNATURES = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF8", "image/gif"),
-    (b"BM", "image/bmp"),
-    (b"II*\0", "image/tiff"),
-    (b"MM\0*", "image/tiff"),
-)
-
-
-def _true_type(data: bytes) -> str:
-    """The media type that an image's first bytes tell, "" where they tell none."""
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for magic, kind in _SIGNATURES if data.startswith(magic)), "")
 
 
 def _over_limits(messages: Sequence[Message], reader: ModelProfile, tokens: int) -> Iterator[str]:

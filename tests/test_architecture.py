@@ -12,7 +12,7 @@ PACKAGE = Path(snapshot.__file__).parent
 # What may stand at the top of the package beside its rooms.
 GROUND_FLOOR = {"messages", "serialization", "errors", "inspection"}
 # The plan had 101; `ledger`, `parts` and `replay` have been built since.
-MOST_EDGES = 110
+MOST_EDGES = 113
 
 
 def modules() -> dict[str, Path]:

@@ -345,7 +345,7 @@ def test_images_never_exceed_the_limit(limit):
     body = compaction.request("anthropic")
     assert check(body, "anthropic", limits={"images_per_request": limit}) == []
     if compaction.report.left_out:
-        assert f"left out here: {compaction.report.left_out} characters" in json.dumps(body)
+        assert f"{compaction.report.left_out} characters of the oldest messages" in json.dumps(body)
 
 
 def test_foveation_comes_before_leaving_out():

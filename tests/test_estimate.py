@@ -185,7 +185,7 @@ def test_the_providers_count_of_a_document_wins(contracts):
 @pytest.mark.parametrize(
     ("model", "least", "most"),
     [
-        ("claude-opus-4-8", 3000, 6000),
+        ("claude-opus-4-8", 1500, 6000),
         ("gpt-5.6-sol", 1500, 5000),
         ("gemini-3.8-flash", 560, 560),
         ("gemini-2.5-flash", 258, 258),

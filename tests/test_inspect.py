@@ -171,4 +171,4 @@ def test_limits_and_true_types_are_named():
     assert "9,000 pixels on a side of an image, and the provider takes 8,000" in found.limits
     data = dump(Transcript((Message("user", (Text("see"), jpeg)),), "anthropic"), "anthropic").data
     told = run("inspect", "-", stdin=data).stdout
-    assert "1 said to be image/png, and is image/jpeg" in told
+    assert 'an image said to be "image/png" is image/jpeg' in told

@@ -294,7 +294,7 @@ def test_signatures_and_surrogates_are_in_one_place():
         "transcripts/io/unpack.py",
     }  # the latter says what to do about a file
     with_regex = {name for name, text in files.items() if surrogates.search(text)}
-    assert with_regex <= {"parts/characters.py", "pages/folder.py"}
+    assert with_regex <= {"parts/characters.py"}
 
 
 def test_unsendable_characters():

@@ -39,7 +39,6 @@ def counted(monkeypatch) -> Counter[str]:
             return _whole(text, *arguments, **named)
 
         monkeypatch.setattr(module, name, count)
-    monkeypatch.setattr("snapshot.models.tokens.census", prepared_module.census)
     pages_prepared._lately.clear()
     pages_prepared._alive.clear()
     return counts

@@ -234,5 +234,5 @@ def _diagnostics(found: Inspection) -> list[str]:
         return ["", *_labelled("diagnostics", "none")]
     lines = ["", f"diagnostics ({len(found.diagnostics):,})"]
     for diagnostic in found.diagnostics:
-        lines += _labelled(f"{diagnostic.kind:<16}", f"{diagnostic.where}: {diagnostic.note}")
+        lines += _labelled(f"{diagnostic.kind + ' ':<16}", f"{diagnostic.where}: {diagnostic.note}")
     return lines

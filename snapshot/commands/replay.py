@@ -114,7 +114,7 @@ def _run(arguments: argparse.Namespace) -> int:
             }
         )
     else:
-        tell("\n".join(_table(runs)))
+        tell(*_table(runs))
     return DONE
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from snapshot.compaction.archived import CLOSING, OPENING, Archived, Changed, Found, PagedPart
@@ -16,9 +15,11 @@ __all__ = ["CLOSING", "OPENING", "Archive", "Changed", "Found", "PagedPart"]
 _APIS = ("anthropic", "openai", "openai-responses", "gemini")
 
 
-@dataclass(frozen=True, repr=False)
 class Archive(Archived):
-    """What was compacted, to be kept beside the conversation; see `Archived` for what it holds."""
+    """The part of a conversation that a compaction replaced, to be kept beside it.
+
+    Its fields are those of `Archived`.
+    """
 
     def tool(self, api: str) -> dict[str, Any]:
         """A tool definition for `api`, with which a model asks for exact text; `answer` serves it."""

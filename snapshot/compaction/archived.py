@@ -129,7 +129,7 @@ class Archived:
     changed: tuple[Changed, ...] = ()
     parts: tuple[PagedPart, ...] = ()
     tail: int = 0
-    former_schema: bool = field(default=False, repr=False)
+    former_schema: bool = field(default=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
         what = f"{len(self.pages)} pages" if self.pages else "a summary" if self.summary else "single parts"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from snapshot.parts.characters import LONE_SURROGATE
+
 __all__ = ["bad", "one_line", "telling_line"]
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-_])")
@@ -13,7 +15,6 @@ _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]+"
 )
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _TAG = re.compile(r"</?[A-Za-z_-]{1,40}>")
 _ONLY_EXIT = re.compile(
     r"(?i)(?:(?:command|process) )?exit(?:ed)?(?: with)?(?: code| status)? ?:? ?-?\d+\.?|output:"
@@ -33,7 +34,7 @@ def one_line(text: str, longest: int) -> str:
         start = _ESCAPE.sub("", start)
     line = " ".join(_UNSEEN.sub(" ", start).split())
     if not line.isascii():
-        line = _SURROGATE.sub("\ufffd", line)
+        line = LONE_SURROGATE.sub("\ufffd", line)
     if len(line) <= longest and len(text) <= longest * 4:
         return line
     end = longest - 1

@@ -36,6 +36,7 @@ from snapshot.pages.manifest import (
 )
 from snapshot.pages.readback import MOST_CHARS, PageCells, PageReader, ReadPage, read_page
 from snapshot.pages.render import Page, Typesetter
+from snapshot.parts.characters import LONE_SURROGATE
 from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.compress import compressor_for
 from snapshot.raster.face import cell_of, extra_of, shipped_faces
@@ -61,7 +62,6 @@ __all__ = [
 # Nothing but this package writes such names; "part" files are what a killed run leaves.
 _OURS = re.compile(r"(page-\d{4,}-[0-9a-f]{12}\.png|source-[0-9a-f]{12}\.txt|manifest\.json|\.[\w-]+\.part)")
 _DIGESTED_AT_ONCE = 1 << 20  # characters
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _T = TypeVar("_T")
 _MOST_IN_SOURCE = 1 << 32  # bytes
 _MOST_IN_PAGE = 1 << 26  # bytes of a PNG, which is larger than its pixels where nothing compresses it
@@ -400,7 +400,9 @@ def _manifest(
             sha256=digest,
             chars=len(source.text),
             marks=tuple(source.marks),
-            surrogates=tuple((match.start(), ord(match[0])) for match in _SURROGATE.finditer(source.text)),
+            surrogates=tuple(
+                (match.start(), ord(match[0])) for match in LONE_SURROGATE.finditer(source.text)
+            ),
             elisions=tuple(
                 ElisionEntry(offset=item.offset, type=item.media_type, bytes=item.size)
                 for item in source.elisions

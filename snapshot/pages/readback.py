@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from snapshot.errors import PageError
 from snapshot.pages.layout import Layout
+from snapshot.parts.media import PNG_SIGNATURE
 from snapshot.raster.atlas import Atlas
 from snapshot.source.marks import DIGITS, NEWLINE
 from snapshot.typeset.bidi import to_visual, visual_index
@@ -236,7 +237,7 @@ def _size_of(png: bytes) -> tuple[int, int]:
     Raises:
         PageError: it has no such header.
     """
-    if png[:8] != b"\x89PNG\r\n\x1a\n" or png[12:16] != b"IHDR" or len(png) < 24:
+    if png[:8] != PNG_SIGNATURE or png[12:16] != b"IHDR" or len(png) < 24:
         raise PageError("not a PNG image that can be opened: it does not start as one")
     width, height = struct.unpack(">II", png[16:24])
     if not width or not height:

@@ -13,7 +13,7 @@ from functools import cached_property
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -27,14 +27,13 @@ from snapshot.raster.compress import compressor_for
 from snapshot.raster.face import Face, load_face
 from snapshot.raster.png import encode_png
 from snapshot.raster.user_font import user_face
+from snapshot.redaction import Redactor
 from snapshot.source.source import Source, source_of
 from snapshot.typeset.grid import Grid, set_pages
 from snapshot.typeset.lines import set_lines
 from snapshot.typeset.missing_glyphs import uncovered
 
 __all__ = ["Page", "PageSpan", "Typesetter", "render"]
-if TYPE_CHECKING:
-    from snapshot.redaction import Redactor
 
 
 _T = TypeVar("_T")

@@ -44,7 +44,7 @@ _SEQUENCE = (
     r"|\x1b(?:\[[\x30-\x3f]*+)?[\x20-\x2f]*+(?=[\r\n]|\Z)"
 )
 _FOLDS = re.compile(
-    rf"(?P<sequence>{_SEQUENCE})|(?P<newline>\r++\n?)|(?P<control>(?:(?!{_SEQUENCE})[{_CONTROL}])++)"
+    rf"(?P<sequence>{_SEQUENCE})|(?P<newline>\r++\n?)|(?P<control>(?>(?:(?!{_SEQUENCE})[{_CONTROL}])+))"
 )
 # A string that nothing ends.
 _OPEN_STRING = re.compile(rf"\x1b[\]PX^_]{_STRING}")
