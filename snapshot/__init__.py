@@ -20,7 +20,16 @@ from snapshot._lazy import lazy_names
 from snapshot._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from snapshot.compaction import Archive, CacheEconomics, Compaction, Options, compact
+    from snapshot.compaction import (
+        Archive,
+        CacheEconomics,
+        Compaction,
+        Options,
+        Report,
+        RungReport,
+        compact,
+    )
+    from snapshot.compaction.options import Settings
     from snapshot.errors import (
         ArchiveError,
         CannotFit,
@@ -33,10 +42,12 @@ if TYPE_CHECKING:
         SummarizerRequired,
         TranscriptError,
     )
-    from snapshot.messages import Transcript
+    from snapshot.messages import Message, Text, Transcript
+    from snapshot.models.profile import ModelProfile, Price
     from snapshot.pages.layout import Layout, layout_for
     from snapshot.pages.render import Page, render
-    from snapshot.recovery import recover
+    from snapshot.recovery import ErrorClass, classify_error, recover
+    from snapshot.redaction import Redactor
     from snapshot.requests import request
     from snapshot.source.source import Source, source_of
     from snapshot.transcripts import dump, from_messages, load
@@ -47,19 +58,29 @@ _HOMES = {
     "CacheEconomics": "compaction",
     "CannotFit": "errors",
     "Compaction": "compaction",
+    "ErrorClass": "recovery",
     "FontError": "errors",
     "Layout": "pages.layout",
     "LayoutError": "errors",
+    "Message": "messages",
+    "ModelProfile": "models.profile",
     "NotOverflow": "errors",
     "Options": "compaction",
     "OutputError": "errors",
     "Page": "pages.render",
     "PageError": "errors",
+    "Price": "models.profile",
+    "Redactor": "redaction",
+    "Report": "compaction",
+    "RungReport": "compaction",
+    "Settings": "compaction.options",
     "SnapshotError": "errors",
     "Source": "source.source",
     "SummarizerRequired": "errors",
+    "Text": "messages",
     "Transcript": "messages",
     "TranscriptError": "errors",
+    "classify_error": "recovery",
     "compact": "compaction",
     "dump": "transcripts",
     "from_messages": "transcripts",
@@ -77,19 +98,29 @@ __all__ = [
     "CacheEconomics",
     "CannotFit",
     "Compaction",
+    "ErrorClass",
     "FontError",
     "Layout",
     "LayoutError",
+    "Message",
+    "ModelProfile",
     "NotOverflow",
     "Options",
     "OutputError",
     "Page",
     "PageError",
+    "Price",
+    "Redactor",
+    "Report",
+    "RungReport",
+    "Settings",
     "SnapshotError",
     "Source",
     "SummarizerRequired",
+    "Text",
     "Transcript",
     "TranscriptError",
+    "classify_error",
     "compact",
     "dump",
     "from_messages",

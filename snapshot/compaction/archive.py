@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from snapshot.compaction.archived import CLOSING, OPENING, Archived, Changed, Found, PagedPart
 from snapshot.errors import ArchiveError
@@ -55,9 +55,10 @@ class Archive(Archived):
             arguments: of the call, as an object or, as OpenAI has it, as JSON text.
         """
         try:
-            values = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
-            if not isinstance(values, Mapping):
+            given: Any = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
+            if not isinstance(given, Mapping):
                 return "give an object with `page` or `search`"
+            values = cast("Mapping[str, Any]", given)
             if values.get("page") is not None:
                 return self.page(int(values["page"]))
             if values.get("search"):

@@ -227,7 +227,7 @@ class Archived:
             number += len(spans)
         if not self.parts and self.changed:
             whole = Transcript(tuple(item.original for item in self.changed), self.format or "archive")
-            yield source_of(whole, reasoning=self.reasoning), lambda _offset: 0
+            yield source_of(whole, reasoning=self.reasoning), _on_no_page
 
     def page_at(self, offset: int) -> int:
         """Page that shows the character at `offset`; 0 where it was left out."""
@@ -346,6 +346,10 @@ class Archived:
             return self
         changed = tuple(Changed(at, message, None) for at, message in enumerate(self.messages, self.head))
         return replace(self, messages=(), changed=changed, former_schema=False)
+
+
+def _on_no_page(_offset: int) -> int:
+    return 0
 
 
 def _count(value: Any) -> int:

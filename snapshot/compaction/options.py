@@ -9,7 +9,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
 from inspect import Parameter, signature
 from os import PathLike
-from typing import Any, Literal, TypedDict, TypeVar, get_args
+from typing import Any, Literal, TypedDict, TypeVar, cast, get_args
 
 from snapshot.compaction.summary.prompted import SummaryRequest
 from snapshot.errors import SnapshotError
@@ -147,10 +147,11 @@ class Options:
                 raise SnapshotError(f"{name} is {value!r}, it must be a function or None")
         if self.digest not in (True, False, None):
             raise SnapshotError(f"digest is {self.digest!r}, it must be True, False or None")
-        if not isinstance(self.redact, bool | Redactor):
-            raise SnapshotError(f"redact is {self.redact!r}, it must be True, False or a Redactor")
-        if not isinstance(self.focus, str):
-            raise SnapshotError(f"focus is {self.focus!r}, it must be text")
+        redact, focus = cast(Any, self.redact), cast(Any, self.focus)
+        if not isinstance(redact, bool | Redactor):
+            raise SnapshotError(f"redact is {redact!r}, it must be True, False or a Redactor")
+        if not isinstance(focus, str):
+            raise SnapshotError(f"focus is {focus!r}, it must be text")
         self._check_limits()
 
     def _check_figures(self) -> None:
@@ -241,7 +242,7 @@ def _share(name: str, value: object) -> None:
 def _several(name: str, value: object) -> Collection[Any]:
     if isinstance(value, str) or not isinstance(value, Collection):
         raise SnapshotError(f"{name} is {value!r}, it must be a list")
-    return value
+    return cast("Collection[Any]", value)
 
 
 @dataclass(frozen=True, slots=True)

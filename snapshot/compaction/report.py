@@ -20,7 +20,7 @@ class RungReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Report:
-    """A compaction's account.
+    """The account of a compaction: what it did, in figures and in words.
 
     Attributes:
         before, after: estimated tokens of the request, by one estimator.

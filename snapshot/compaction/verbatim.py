@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from snapshot.compaction.archive import PagedPart
 from snapshot.compaction.candidate import Candidate
@@ -294,7 +294,7 @@ def _short_arguments(arguments: str, line: str) -> str:
         values = None
     if not isinstance(values, dict):
         return json.dumps({"arguments": line})
-    short = dict(_shortened(values, line))
+    short = dict(_shortened(cast("dict[str, Any]", values), line))
     text = json.dumps(short, ensure_ascii=False)
     return text if len(text) <= _SMALLEST else json.dumps({"arguments": line})
 

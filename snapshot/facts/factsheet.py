@@ -172,7 +172,7 @@ def _without_parts(facts: Sequence[Fact]) -> list[Fact]:
 
 
 def _told_by(facts: Sequence[Fact]) -> set[str]:
-    return set().union(*(parts_of(fact.text) for fact in facts))
+    return {part for fact in facts for part in parts_of(fact.text)}
 
 
 def _dear(text: str, share: int, reader: ModelProfile) -> bool:
@@ -182,7 +182,7 @@ def _dear(text: str, share: int, reader: ModelProfile) -> bool:
 
 def _without_elisions(facts: Iterable[Fact], source: Source) -> Iterable[Fact]:
     """Facts without what stands between ✂ and ✂: the sizes there are ours."""
-    inside = set()
+    inside: set[int] = set()
     for elision in source.elisions:
         stop = source.text.find(ELIDED, elision.offset + 1)
         inside.update(range(elision.offset, stop if stop >= 0 else elision.offset))
@@ -193,7 +193,7 @@ def _without_elisions(facts: Iterable[Fact], source: Source) -> Iterable[Fact]:
 
 
 def _occurrences(text: str, wanted: str) -> tuple[int, ...]:
-    found = []
+    found: list[int] = []
     at = text.find(wanted)
     while at >= 0:
         found.append(at)

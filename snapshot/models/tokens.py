@@ -37,6 +37,10 @@ _OTHER = "\x7f"  # stands for every character outside ASCII in pairs, which then
 # the whole.
 _FIRST = max(max(rates) for rates in RATES.values())
 
+# Characters of texts whose counts are kept, and what an entry is taken for beside its text.
+_MOST_KNOWN = 1 << 25
+_ENTRY = 100
+
 
 def text_tokens(text: str, reader: ModelProfile, *, exact: bool = False) -> int:
     """Input tokens of `text` for `reader`; 0 for no text.
@@ -53,6 +57,42 @@ def text_tokens(text: str, reader: ModelProfile, *, exact: bool = False) -> int:
     if exact and (count := counter(reader.tokenizer)) is not None:
         return count(text)
     column = _column(reader)
+    return _scaled(_hundredths(text, column), reader, column)
+
+
+class _Known:
+    """What texts were counted as: a harness counts the same history before every request.
+
+    Bounded by the characters of the texts it holds, which belong to the callers' messages anyway.
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[int, str], int] = {}
+        self._chars = 0
+
+    def get(self, text: str, column: int) -> int | None:
+        return self._counts.get((column, text))
+
+    def put(self, text: str, column: int, count: int) -> None:
+        if self._chars > _MOST_KNOWN:
+            self._counts, self._chars = {}, 0
+        self._counts[column, text] = count
+        self._chars += len(text) + _ENTRY
+
+
+_KNOWN = _Known()
+
+
+def _hundredths(text: str, column: int) -> int:
+    """Hundredths of tokens of a text at the rates of a column."""
+    known = _KNOWN.get(text, column)
+    if known is None:
+        known = _counted(text, column)
+        _KNOWN.put(text, column, known)
+    return known
+
+
+def _counted(text: str, column: int) -> int:
     rates = _pair_rates(column)
     total = _FIRST
     for start in range(0, len(text), _AT_ONCE):
@@ -65,7 +105,7 @@ def text_tokens(text: str, reader: ModelProfile, *, exact: bool = False) -> int:
             total += _foreign(wide[1:] if start else wide, column)
             codes = np.minimum(wide, ord(_OTHER)).astype(np.uint16)
         total += int(rates.take((codes[:-1] << 7) | codes[1:]).sum(dtype=np.int64))
-    return _scaled(total, reader, column)
+    return total
 
 
 def most_tokens(chars: int, reader: ModelProfile) -> int:

@@ -44,7 +44,7 @@ _DIGITS = "HTTP 0123456789"  # what the words of an error come to that says noth
 
 @dataclass(frozen=True, slots=True)
 class ErrorClass:
-    """What an error comes to.
+    """The class of a provider's error: what it says, and with which figures.
 
     Attributes:
         overflow: the request is too large, and a smaller one would be taken.
@@ -134,7 +134,7 @@ class _Table:
 def classify_error(
     error: object, *, provider: str = "", window: int | None = None, sent: int | None = None
 ) -> ErrorClass:
-    """What `error` says of the request that it answers.
+    """The class of an error: what it says of the request that it answers.
 
     Args:
         error: an exception of any SDK, with its causes; a mapping with status and body, or the body alone;

@@ -72,7 +72,7 @@ class Redactor:
         self._known: dict[str, tuple[str, str, int]] = {}  # long run of a value: value, kind, its offset
 
     def text(self, text: str) -> str:
-        """`text` with a mark for each secret."""
+        """The text with a mark for each secret."""
         if "[secret: " in text:
             for kind, number in _MARK.findall(text):
                 self._highest[kind] = max(self._highest.get(kind, 0), int(number))
@@ -108,7 +108,7 @@ class Redactor:
         return redacted if redacted and clean == after else json.dumps(clean, ensure_ascii=False)
 
     def transcript(self, transcript: Transcript) -> Transcript:
-        """`transcript` with a mark for each secret in its messages, in order.
+        """The transcript with a mark for each secret in its messages, in order.
 
         Messages without any are the same objects; those with some lose `raw`, and a reasoning that had one
         its signature, which would no longer fit.
