@@ -138,7 +138,9 @@ def paginate(
     if dense is not None:
         for share in _DENSE_SHARES:
             edge = round(share * len(clear.pages))
-            if edge < 1 or (best.fits and not _may_reach(clear, edge, dense, goal)):
+            wanted = goal if best.fits else most_tokens
+            last = share == _DENSE_SHARES[-1] and not best.fits
+            if edge < 1 or not (last or _may_reach(clear, edge, dense, wanted)):
                 continue
             older = _measured(source, dense, 0, clear.pages[edge - 1].stop)
             stretches = (older, Stretch(layout, clear.pages[edge:]))
