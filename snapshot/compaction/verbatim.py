@@ -9,6 +9,7 @@ clipped.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -19,8 +20,9 @@ from snapshot.compaction.context import Context
 from snapshot.compaction.pagination import Pagination, paginate
 from snapshot.compaction.places import is_place, place
 from snapshot.compaction.replaced import LARGE_TEXT, result_text, with_parts
-from snapshot.compaction.summary.clip import boundary, clip
+from snapshot.compaction.summary.clip import boundary, clip, one_line
 from snapshot.facts.factsheet import factsheet
+from snapshot.facts.patterns import find
 from snapshot.messages import File, Image, Message, Part, Text, ToolCall, ToolResult
 from snapshot.pages.layout import Layout
 
@@ -32,6 +34,10 @@ _SMALLEST = 4 * _EDGE
 _BULK = 2_000  # tokens of a part for which alone the tail is not shortened
 _FACTS = 400  # tokens of exact strings beside a part on pages
 _LONGEST_ARGUMENT = 400
+# Lines of a large part that are told as text, and their length.
+_MOST_LINES, _LINE = 10, 200
+_LEAST_NAME, _BULKY_WORDS = 4, 4000
+_ERROR = re.compile(r"\b(?:ERROR|FATAL|PANIC|CRITICAL|Traceback|Exception|panic:|fatal:|error:)")
 _END = "[end of the large text]"
 
 
@@ -222,7 +228,50 @@ def _paged(context: Context, part: PagedPart, pagination: Pagination, mark: Imag
         reader=context.reader,
     )
     facts = f"{sheet.text}\n" if sheet.text else ""
+    lines = _telling_lines(text[start:stop], _spoken_of(context, part))
+    if lines:
+        facts = "Lines of it that name what is spoken of, or an error:\n" + "\n".join(lines) + f"\n{facts}"
     return [Text(lead), *([mark] * len(part.pages)), Text(f"{facts}{_END} It ends:\n{text[stop:]}")]
+
+
+def _spoken_of(context: Context, part: PagedPart) -> frozenset[str]:
+    """Exact strings in what users say in the tail, and beside the part: what is asked for in it."""
+    said: list[str] = []
+    for at in range(max(0, part.message - 1), len(context.messages)):
+        message = context.archived[at]
+        if message.role == "user":
+            said += [
+                item.text
+                for number, item in enumerate(message.parts)
+                if isinstance(item, Text)
+                and (at, number) != (part.message, part.part)
+                and len(item.text) < _BULKY_WORDS
+            ]
+    return frozenset(fact.text for fact in find("\n".join(said), names=True) if len(fact.text) >= _LEAST_NAME)
+
+
+def _telling_lines(text: str, names: frozenset[str]) -> list[str]:
+    """Lines that hold one of the names; and lines that tell of an error, where they are few."""
+    named = [line for name in names for line in _lines_with(text, re.compile(re.escape(name)))]
+    errors = _lines_with(text, _ERROR)
+    lines = [*named[:_MOST_LINES], *(errors if len(errors) <= _MOST_LINES else errors[-2:])]
+    return list(dict.fromkeys(one_line(line, _LINE) for line in lines))[:_MOST_LINES]
+
+
+def _lines_with(text: str, pattern: re.Pattern[str]) -> list[str]:
+    """The lines in which a pattern occurs, one more than would be shown at most."""
+    lines: list[str] = []
+    end = -1
+    for match in pattern.finditer(text):
+        if match.start() < end:
+            continue
+        start = text.rfind("\n", 0, match.start()) + 1
+        end = text.find("\n", match.end())
+        end = len(text) if end < 0 else end
+        lines.append(text[max(start, match.start() - _LINE) : min(end, match.end() + _LINE)])
+        if len(lines) > _MOST_LINES:
+            break
+    return lines
 
 
 def _edges(text: str) -> tuple[int, int]:
