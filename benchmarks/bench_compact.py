@@ -114,6 +114,8 @@ def test_going_on_from_an_archive(benchmark, size, trigger):
 @pytest.mark.parametrize("size", [100, *SIZES[:2]])
 def test_compact(benchmark, size):
     run = run_of(size)
+    # It ends with a call, and nothing is compacted while one is open.
+    run = replace(run, messages=run.messages[:-1])
     done = benchmark.pedantic(
         lambda: compact(run, model=MODEL, window=200_000, trigger="manual", digest=True), rounds=2
     )

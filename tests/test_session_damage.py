@@ -257,8 +257,8 @@ def test_a_file_with_damaged_bytes_gives_what_it_can_or_one_line(whole, spoiled,
     before = path.read_bytes()
     with in_one_line():
         list(show(path, "talk"))
-    with in_one_line():
-        Store(path, write=False).check()
+    with in_one_line(), Store(path, write=False) as store:
+        store.check()
     with in_one_line():
         salvage(path, folder / "copy.sqlite")
         with Store(folder / "copy.sqlite") as store:
