@@ -342,8 +342,9 @@ def test_the_docs_have_the_table_of_this_version(real):
 
 
 @pytest.mark.slow
-def test_the_docs_have_the_whole_table_of_this_version(real):
+def test_the_docs_have_the_whole_table_of_this_version():
     from benchmarks import replay_table
 
-    assert real == replay_table.REAL
+    if not replay_table.REAL.is_dir():
+        pytest.skip("the three runs are not beside the checkout")
     assert replay_table.table() == replay_table.kept()

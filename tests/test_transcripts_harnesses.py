@@ -295,3 +295,11 @@ def test_words_that_nobody_sees_are_told_and_not_sent(words):
     assert said(transcript)[0] == words
     for api in ("anthropic", "gemini"):
         assert not check(request(transcript, api), api)
+
+
+def test_a_number_beyond_all_bounds_is_none():
+    from snapshot.transcripts.formats.aider import _number
+
+    assert [_number(text) for text in ("5.1k", "1,200", "9" * 400 + "k", "nan", "inf", "x")] == [
+        5100, 1200, 0, 0, 0, 0,
+    ]  # fmt: skip

@@ -141,5 +141,5 @@ def _number(text: str) -> int:
     factor = _TIMES.get(text[-1:], 1)
     try:
         return round(float(text.rstrip("kM").replace(",", "")) * factor)
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0
