@@ -164,8 +164,6 @@ def compacted(
     """What `compact` gives, with a correction of the estimate."""
     transcript = transcript_of(conversation)
     new = drafted(draft)
-    if trigger == "preflight" and not new:
-        raise SnapshotError("the trigger 'preflight' wants a draft: the messages about to be sent")
     reader = profile_of(model, options)
     full = archive.restore(transcript) if archive is not None else transcript
     messages, repairs = boundaries.repair((*full.messages, *new))
