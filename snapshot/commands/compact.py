@@ -34,6 +34,7 @@ from snapshot.parts.exact_json import encode
 
 if TYPE_CHECKING:
     from snapshot.compaction import Archive, Compaction
+    from snapshot.messages import Transcript
 
 __all__ = ["add_settings", "fill", "fill_recover", "settings_of"]
 
@@ -73,7 +74,10 @@ def _common(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--api", choices=APIS, help="form of the request (default: the model's provider's)")
     parser.add_argument(
-        "--archive", metavar="FILE", type=Path, help="archive to continue; the new one goes there"
+        "--archive",
+        metavar="FILE",
+        type=Path,
+        help="archive to continue; the new one goes there (default: beside the request)",
     )
     _how(parser)
     reading_options(parser)
@@ -166,8 +170,9 @@ def _finish(arguments: argparse.Namespace, make: Any, *, dry: bool) -> int:
     model = arguments.model or transcript.model or DEFAULT_MODEL
     api = arguments.api or _API_OF.get(profile_for(model).provider, "openai")
     former: Archive | None = None
-    if arguments.archive is not None and os.path.lexists(arguments.archive):
-        former = Archive.from_json(read_input(arguments.archive, "an archive, or a new file for one"))
+    path = arguments.archive or _archive_beside(arguments.session, transcript)
+    if path is not None and os.path.lexists(path):
+        former = Archive.from_json(read_input(path, "an archive, or a new file for one"))
     try:
         compaction: Compaction = make(transcript, model, former)
     except CannotFit as error:
@@ -195,6 +200,28 @@ def _finish(arguments: argparse.Namespace, make: Any, *, dry: bool) -> int:
     return DONE
 
 
+def _archive_beside(session: str, transcript: Transcript) -> Path | None:
+    """Where the archive of a request is that was compacted before: beside it, as `compact` wrote it."""
+    from snapshot.compaction.restoring import is_frame
+
+    if session == "-" or not any(map(is_frame, transcript.messages)):
+        return None
+    path = _beside(Path(session))
+    if os.path.lexists(path):
+        say(f"snapshot: continuing the archive {path}")
+    else:
+        say(
+            f"snapshot: {session} was compacted before, and {path} is not there: its pages stay as they are "
+            "(--archive FILE names the archive)"
+        )
+    return path
+
+
+def _beside(request: Path) -> Path:
+    """The archive's place beside a request."""
+    return request.with_suffix(".archive.json")
+
+
 _API_OF = {"anthropic": "anthropic", "amazon": "anthropic", "google": "gemini"}
 
 
@@ -215,7 +242,7 @@ def _paths(arguments: argparse.Namespace) -> tuple[Path, Path]:
     output: Path = arguments.output or beside
     if output.name and (not output.exists() or output.is_file()) and not to_stdout(output):
         beside = output
-    return output, arguments.archive or beside.with_suffix(".archive.json")
+    return output, arguments.archive or _beside(beside)
 
 
 def _refuse_inputs(arguments: argparse.Namespace) -> None:

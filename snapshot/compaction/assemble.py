@@ -44,7 +44,12 @@ def left_out_text(characters: int, outline: str = "") -> str:
 
 
 def archive_messages(
-    archive: Archived, pages: Sequence[Page] = (), *, detail: str = "", per_message: int | None = None
+    archive: Archived,
+    pages: Sequence[Page] = (),
+    *,
+    detail: str = "",
+    per_message: int | None = None,
+    beside: tuple[int, int] = (0, 0),
 ) -> tuple[Message, ...]:
     """The messages that carry the archive: one of the user's, or several where one may not hold all pages.
 
@@ -53,22 +58,28 @@ def archive_messages(
         pages: its pages, drawn; where there are none, `PLACE` stands for each.
         detail: image detail to ask for.
         per_message: images that one message may hold.
+        beside: images in what an API joins to the first of these messages, and to the last.
     """
     if not archive.messages:
         return ()
     parts = list(_summary_parts(archive) if archive.summary else _page_parts(archive, pages, detail))
-    if per_message is None or len(archive.pages) <= per_message:
+    before, after = beside
+    if per_message is None or before + len(archive.pages) + after <= per_message:
         return (Message("user", tuple(parts)),)
-    messages: list[Message] = []
-    chunk: list[Text | Image] = []
-    images = 0
-    for part in parts:
-        if isinstance(part, Image) and images == per_message:
-            messages += [Message("user", tuple(chunk)), Message("assistant", (Text(CONTINUED),))]
-            chunk, images = [], 0
-        images += isinstance(part, Image)
-        chunk.append(part)
-    return (*messages, Message("user", tuple(chunk)))
+    last = max((at for at, part in enumerate(parts) if isinstance(part, Image)), default=-1)
+    chunks: list[list[Text | Image]] = [[]]
+    images = before
+    for at, part in enumerate(parts):
+        is_image = isinstance(part, Image)
+        # What follows the last page goes with what follows the archive.
+        if (is_image and images >= per_message) or (at == last + 1 and images + after > per_message):
+            chunks.append([])
+            images = 0
+        images += is_image
+        chunks[-1].append(part)
+    filler = Message("assistant", (Text(CONTINUED),))
+    messages = [message for chunk in chunks for message in (filler, Message("user", tuple(chunk)))]
+    return tuple(messages[1:])
 
 
 def _summary_parts(archive: Archived) -> Iterator[Text]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Protocol
+from itertools import takewhile
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from snapshot.compaction.archive import Archive, PagedPart
 from snapshot.compaction.context import Context
-from snapshot.compaction.limits import body_bytes, excess, page_bytes, usable
+from snapshot.compaction.limits import over, page_bytes
 from snapshot.compaction.pagination import Pagination, Stretch
 from snapshot.compaction.replaced import attachments
-from snapshot.messages import Image, Message
+from snapshot.messages import Message
+
+if TYPE_CHECKING:
+    from snapshot.pages.render import Page
+    from snapshot.requests.limits import Excess
 
 __all__ = ["Candidate", "Rung", "Step"]
 
@@ -66,12 +71,22 @@ class Candidate:
     @cached_property
     def undrawn(self) -> tuple[Message, ...]:
         """The request with marks in place of the pages."""
-        from snapshot.compaction.assemble import archive_messages
-
         if self.archive is None or self.archive.light:
             return self.messages
-        frame = archive_messages(self.archive, per_message=self.context.limits.get("images_per_message"))
-        return (*self.head, *frame, *self.tail)
+        return (*self.head, *self.frame(), *self.tail)
+
+    def frame(self, pages: Sequence[Page] = ()) -> tuple[Message, ...]:
+        """The messages that carry the archive, with its pages, or with marks in their place."""
+        from snapshot.compaction.assemble import archive_messages
+
+        assert self.archive is not None
+        context = self.context
+        most = context.limits.get("images_per_message")
+        # APIs join what stands between two of the assistant's messages.
+        beside = (0, 0) if most is None else (_joined(reversed(self.head)), _joined(self.tail))
+        return archive_messages(
+            self.archive, pages, detail=context.reader.detail, per_message=most, beside=beside
+        )
 
     @cached_property
     def tokens(self) -> int:
@@ -91,20 +106,10 @@ class Candidate:
         return self.tokens <= goal and not self.over_limits
 
     @cached_property
-    def over_limits(self) -> bool:
-        """Whether the provider would refuse it for its images, its documents or its bytes."""
-        limits, messages = self.context.limits, self.undrawn
-        body = limits.get("request_bytes")
-        if body is not None:
-            pages = sum(page_bytes(stretch.layout) * len(stretch.pages) for stretch in self.stretches)
-            if body_bytes(messages) + pages > usable(body):
-                return True
-        if excess(self.context, messages) > 0:
-            return True
-        most = limits.get("images_per_message")
-        return most is not None and any(
-            sum(isinstance(item, Image) for item in attachments((message,))) > most for message in messages
-        )
+    def over_limits(self) -> tuple[Excess, ...]:
+        """The provider's limits that it is over: on images, on documents, on bytes."""
+        pages = sum(page_bytes(stretch.layout) * len(stretch.pages) for stretch in self.stretches)
+        return over(self.context, self.undrawn, more_bytes=pages)
 
     @property
     def sendable(self) -> bool:
@@ -114,6 +119,11 @@ class Candidate:
     def lightened(self, messages: Sequence[Message]) -> Candidate:
         """The candidate with lines in place of some parts of messages."""
         return replace(self, messages=tuple(messages))
+
+
+def _joined(messages: Iterable[Message]) -> int:
+    """Images and documents in the messages before the first of the assistant's."""
+    return len(attachments(list(takewhile(lambda message: message.role != "assistant", messages))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,11 +23,11 @@ from snapshot.compaction.options import (
     spell_out_settings,
 )
 from snapshot.compaction.projection import projected
-from snapshot.compaction.replaced import attachments
+from snapshot.compaction.replaced import attachments, with_parts
 from snapshot.compaction.report import Report, RungReport
 from snapshot.compaction.restoring import is_frame
 from snapshot.errors import LayoutError, SnapshotError
-from snapshot.messages import Image, Message, Transcript
+from snapshot.messages import File, Image, Message, Transcript
 from snapshot.models.ids import profile_for, unknown_profile
 from snapshot.models.profile import ModelProfile
 from snapshot.redaction import Redactor
@@ -315,11 +315,18 @@ def _head(
         head += 1
     first = next((group for group in groups if group.start >= head), None)
     if first is not None and first.turn:
-        cost = sum(map(estimator.message, messages[head : first.stop]))
+        # An image or a document beside the words does not make them bulk.
+        words = (_words(message) for message in messages[head : first.stop])
+        cost = sum(map(estimator.message, words))
         if cost <= budget.goal // 4 or any(map(is_frame, messages[head : first.stop])):
             head = first.stop
     frames = [at for at, message in enumerate(messages) if is_frame(message)]
     return max(head, frames[-1] + 1) if frames else head
+
+
+def _words(message: Message) -> Message:
+    """The message without its images and documents."""
+    return with_parts(message, [part for part in message.parts if not isinstance(part, Image | File)])
 
 
 def _reason_to_wait(

@@ -7,7 +7,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 
-from snapshot.compaction.assemble import archive_messages
 from snapshot.compaction.candidate import Candidate
 from snapshot.compaction.pagination import Pagination, Stretch
 from snapshot.compaction.places import is_place, place
@@ -73,10 +72,7 @@ def drawn(candidate: Candidate) -> tuple[Message, ...]:
     pages = []
     if candidate.pagination is not None:
         pages = _pages(candidate.pagination, archive.source, context.options.threads, tell)
-    frame = archive_messages(
-        archive, pages, detail=context.reader.detail, per_message=context.limits.get("images_per_message")
-    )
-    return (*messages[: context.head], *frame, *messages[candidate.cut :])
+    return (*messages[: context.head], *candidate.frame(pages), *messages[candidate.cut :])
 
 
 def _pages(

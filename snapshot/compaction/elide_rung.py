@@ -62,7 +62,7 @@ def elide(messages: Sequence[Message], start: int, stop: int, *, protect: Collec
                     last_of_call[call.name, call.arguments] = at
     quotes = _Quotes(messages)
     out = list(messages)
-    count = 0
+    lines: list[str] = []
     for at in range(start, stop):
         parts: list[Part] = []
         for part in messages[at].parts:
@@ -82,9 +82,9 @@ def elide(messages: Sequence[Message], start: int, stop: int, *, protect: Collec
             why = "the same came again" if last_of_text[text] > at else "the call was made again"
             line = f"{ELIDED_RESULT}{len(text)} characters; {why} later; kept in the archive]"
             parts.append(replace(part, content=(Text(line),)))
-            count += 1
+            lines.append(line)
         out[at] = with_parts(messages[at], parts)
-    return Lightened(tuple(out), count)
+    return Lightened(tuple(out), tuple(lines))
 
 
 class _Quotes:

@@ -3,15 +3,21 @@ first."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from snapshot.compaction.candidate import Candidate, Step
-from snapshot.compaction.limits import excess
-from snapshot.compaction.replaced import drop_attachments
+from snapshot.compaction.limits import refused
+from snapshot.compaction.replaced import attachments, drop_attachments
 from snapshot.messages import Image
 
-__all__ = ["ImageRung", "within_limits", "without_images"]
+__all__ = ["ImageRung", "within_limits", "without", "without_images"]
+
+_MOST_NAMED = 20  # attachments that went which a report names one by one
+
+
+_LIMITS = "the provider takes no more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,49 +31,61 @@ class ImageRung:
         del goal
         if candidate.replaced:
             return Step(None, "what it could drop is on pages already")
-        lighter = drop_attachments(
-            candidate.messages, candidate.context.head, candidate.cut, lambda item: isinstance(item, Image)
-        )
-        note = f"{lighter.count} old images"
-        lighter_candidate = candidate.lightened(lighter.messages)
-        more = within_limits(lighter_candidate)
-        if more is not lighter_candidate:
-            count = excess(candidate.context, lighter.messages)
-            note = f"{lighter.count + count} images and documents, {count} of them not old: beyond the limits"
+        before, middle = candidate.head, candidate.messages[candidate.context.head : candidate.cut]
+        old = drop_attachments(middle, lambda _, item: isinstance(item, Image))
+        lighter = candidate.lightened((*before, *old.messages, *candidate.tail))
+        more = within_limits(lighter)
         if more.messages == candidate.messages:
             return Step(None, "there is no old image")
-        return Step(more, note)
+        beyond = len(attachments(lighter.messages)) - len(attachments(more.messages))
+        notes = (
+            (old.count, f"{old.count} old images"),
+            (beyond, f"{beyond} images or documents beyond the provider's limits"),
+        )
+        return Step(more, ", ".join(note for count, note in notes if count))
 
 
-def within_limits(candidate: Candidate, dropped: int | None = None) -> Candidate:
-    """The candidate without the attachments that are too many or too large: oldest behind the head first.
+def within_limits(candidate: Candidate) -> Candidate:
+    """The candidate without the attachments that are too many or too large for the provider."""
+    if not candidate.replaced:
+        return without(candidate, refused(candidate.context, candidate.messages), middle=True)
+    # Marks for pages stand between head and tail, and stay.
+    frame = attachments(
+        candidate.undrawn[candidate.context.head : len(candidate.undrawn) - len(candidate.tail)]
+    )
+    start = len(attachments(candidate.head))
+    gone = refused(candidate.context, candidate.undrawn)
+    return without(candidate, frozenset(at if at < start else at - len(frame) for at in gone))
+
+
+def without(
+    candidate: Candidate, gone: Collection[int], *, middle: bool = False, why: str = _LIMITS
+) -> Candidate:
+    """The candidate without some attachments, each named in a note.
 
     Args:
-        candidate: whose middle is not replaced.
-        dropped: how many must go; None: as many as the limits say.
+        candidate: a request in the making.
+        gone: positions among the attachments of head and tail.
+        middle: whether the middle's are counted in as well, and may go.
+        why: the reason, in words.
     """
-    head, stop = candidate.context.head, len(candidate.messages)
-    count = excess(candidate.context, candidate.messages) if dropped is None else dropped
-    if not count:
+    if not gone:
         return candidate
-    why = "the provider takes no more"
-    start = candidate.cut if dropped is not None else head
-    lighter = drop_attachments(candidate.messages, start, stop, lambda _: True, most=count, why=why)
-    if lighter.count < count:
-        rest = count - lighter.count
-        lighter = drop_attachments(lighter.messages, 0, head, lambda _: True, most=rest, why=why)
-    note = f"{count} images or documents of what stays are dropped: the provider takes no more"
-    return replace(candidate, messages=lighter.messages, notes=(*candidate.notes, note))
+    context = candidate.context
+    between = () if middle else candidate.messages[context.head : candidate.cut]
+    stays = candidate.messages if middle else (*candidate.head, *candidate.tail)
+    lighter = drop_attachments(stays, lambda at, _: at in gone, why=why)
+    head, rest = lighter.messages[: context.head], lighter.messages[context.head :]
+    notes = (*candidate.notes, *lighter.lines[:_MOST_NAMED])
+    if lighter.count > _MOST_NAMED:
+        notes = (*notes, f"and {lighter.count - _MOST_NAMED} more images or documents: {why}")
+    return replace(candidate, messages=(*head, *between, *rest), notes=notes)
 
 
 def without_images(candidate: Candidate) -> Candidate:
     """The candidate without any image, for a reader that cannot see."""
     lighter = drop_attachments(
-        candidate.messages,
-        0,
-        len(candidate.messages),
-        lambda item: isinstance(item, Image),
-        why="the model cannot see images",
+        candidate.messages, lambda _, item: isinstance(item, Image), why="the model cannot see images"
     )
     if not lighter.count:
         return candidate

@@ -63,7 +63,7 @@ def climb(context: Context, goal: int) -> tuple[Candidate, tuple[RungReport, ...
 def _is_better(candidate: Candidate, best: Candidate) -> bool:
     if candidate.sendable != best.sendable:
         return candidate.sendable
-    if candidate.over_limits != best.over_limits:
+    if bool(candidate.over_limits) != bool(best.over_limits):
         return not candidate.over_limits
     return candidate.tokens < best.tokens
 
@@ -96,10 +96,10 @@ def _cannot_fit(best: Candidate, reports: Sequence[RungReport]) -> NoReturn:
     head = context.cost(best.head)
     last = context.after[context.last_cut] if context.groups else 0
     notes = "; ".join(report.note for report in reports if report.name != "elide")
-    why = "the provider's limits on images, documents or bytes" if best.over_limits else f"{safe:,} are safe"
+    why = "; ".join(excess.sentence for excess in best.over_limits)
     raise CannotFit(
-        f"the smallest request there is takes {best.tokens:,} tokens, {why} of a window of "
-        f"{context.budget.window:,}; head {head:,}, last messages {last:,}"
+        f"the smallest request there is takes {best.tokens:,} tokens, {safe:,} are safe of a window of "
+        f"{context.budget.window:,}; head {head:,}, last messages {last:,}{f'; {why}' if why else ''}"
         + (f" ({notes})" if notes else ""),
         smallest=best.tokens,
         limit=safe,

@@ -11,7 +11,7 @@ from snapshot.compaction.assemble import FACTS_LEAD, archive_messages, left_out_
 from snapshot.compaction.beside import FACTS, Beside, facts_of, live_state, statements_for
 from snapshot.compaction.candidate import Candidate, Step
 from snapshot.compaction.context import Context
-from snapshot.compaction.image_rung import within_limits
+from snapshot.compaction.image_rung import without
 from snapshot.compaction.limits import page_room
 from snapshot.compaction.pagination import Pagination, paginate
 from snapshot.compaction.summary.offline import digest
@@ -46,11 +46,13 @@ class PageRung:
         if not context.reader.vision and self.layout is None:
             return Step(None, f"{context.model} cannot see images")
         layout = layout_for(context.model, name=self.layout)
-        whole = candidate.tokens
+        whole, given = candidate.tokens, candidate
         candidate = fitted(candidate, _verbatim_room(context, layout), layout)
         if candidate.cut <= context.head:
             if candidate.parts:
                 return Step(candidate, f"{len(candidate.parts)} large parts on pages in their place")
+            if candidate is not given:
+                return Step(candidate, "documents are dropped: there is no room for them")
             return Step(None, "there is nothing between head and tail")
         archive = Archive(
             context.head,
@@ -66,11 +68,11 @@ class PageRung:
 
     def _paged(self, candidate: Candidate, archive: Archive, layout: Layout, goal: int, whole: int) -> Step:
         context = candidate.context
-        room, dropped = page_room(context, (*candidate.head, *candidate.tail), layout)
+        room, dropped = page_room(context, candidate.head, candidate.tail, layout)
         if room <= 0:
             return Step(None, "the provider's limit on images leaves no room for a page")
         if dropped:
-            candidate = within_limits(candidate, dropped)
+            candidate = without(candidate, dropped)
         archive = replace(archive, statements=statements_for(context, archive), ledger=live_state(context))
         candidate = _with_pages(candidate, archive, layout, room, goal)
         if candidate.pagination is None:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 from snapshot.compaction.estimate import image_size
+from snapshot.compaction.places import is_place
 from snapshot.messages import File, Image, Message, Opaque, Part, Text, ToolCall, ToolResult
+from snapshot.parts.documents import document_line
 
 __all__ = [
     "ELIDED_RESULT",
@@ -17,7 +20,6 @@ __all__ = [
     "Lightened",
     "attachments",
     "calls_by_id",
-    "document_line",
     "drop_attachments",
     "image_line",
     "result_text",
@@ -30,10 +32,15 @@ ELIDED_RESULT, LARGE_TEXT = "[elided: ", "[large text: "
 
 @dataclass(frozen=True, slots=True)
 class Lightened:
-    """Messages with some parts replaced by lines, and how many parts that were."""
+    """Messages with some parts replaced by lines, and these lines."""
 
     messages: tuple[Message, ...]
-    count: int = 0
+    lines: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many parts were replaced."""
+        return len(self.lines)
 
 
 def with_parts(message: Message, parts: Sequence[Part]) -> Message:
@@ -69,38 +76,33 @@ def attachments(messages: Sequence[Message]) -> list[Image | File]:
 
 
 def drop_attachments(
-    messages: Sequence[Message],
-    start: int,
-    stop: int,
-    wanted: Callable[[Image | File], bool],
-    *,
-    most: int | None = None,
-    why: str = "",
+    messages: Sequence[Message], which: Callable[[int, Image | File], bool], *, why: str = ""
 ) -> Lightened:
-    """Replace images and documents in messages `start` to `stop` (half-open) by a line each, the oldest
-    first.
+    """Replace images and documents by a line each.
 
     Args:
         messages: the conversation.
-        start, stop: which of its messages.
-        wanted: which of the attachments.
-        most: how many at most.
-        why: what the line says of the reason.
+        which: whether one goes, given its position in `attachments(messages)`; marks for pages always stay.
+        why: what the lines say of the reason.
     """
     calls = calls_by_id(messages)
-    out = list(messages)
-    count = 0
+    position = count()
+    gone: list[str] = []
 
     def line(item: Part, tool: str) -> Part:
-        nonlocal count
-        if not isinstance(item, Image | File) or not wanted(item) or (most is not None and count >= most):
+        if not isinstance(item, Image | File):
             return item
-        count += 1
-        return Text(image_line(item, tool, why) if isinstance(item, Image) else document_line(item, why))
+        if not which(next(position), item) or is_place(item):
+            return item
+        gone.append(
+            image_line(item, tool, why) if isinstance(item, Image) else document_line(item, tool, why)
+        )
+        return Text(gone[-1])
 
-    for at in range(start, stop):
+    out: list[Message] = []
+    for message in messages:
         parts: list[Part] = []
-        for part in messages[at].parts:
+        for part in message.parts:
             if isinstance(part, ToolResult):
                 call = calls.get(part.call_id)
                 tool = call.name if call is not None else ""
@@ -108,8 +110,8 @@ def drop_attachments(
                 parts.append(part if content == part.content else with_content(part, content))
             else:
                 parts.append(line(part, ""))
-        out[at] = with_parts(messages[at], parts)
-    return Lightened(tuple(out), count)
+        out.append(with_parts(message, parts))
+    return Lightened(tuple(out), tuple(gone))
 
 
 def image_line(image: Image, tool: str = "", why: str = "") -> str:
@@ -120,10 +122,3 @@ def image_line(image: Image, tool: str = "", why: str = "") -> str:
         facts.append(f"{size[0]}x{size[1]} px")
     facts.append(f"{len(image.data)} bytes" if image.data else " ".join(image.source.split()))
     return f"[image dropped: {', '.join(facts)}{f'; from {tool}' if tool else ''}{f'; {why}' if why else ''}]"
-
-
-def document_line(file: File, why: str = "") -> str:
-    """What stands in place of a document: name, type and size."""
-    name = " ".join(file.name.split())[:200] or "without a name"
-    size = f"{len(file.data)} bytes" if file.data or not file.text else f"{len(file.text)} characters"
-    return f"[document dropped: {name}, {file.media_type}, {size}{f'; {why}' if why else ''}]"

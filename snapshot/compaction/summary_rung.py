@@ -12,7 +12,6 @@ from snapshot.compaction.beside import facts_of, live_state, statements_for
 from snapshot.compaction.candidate import Candidate, Step
 from snapshot.compaction.context import Context
 from snapshot.compaction.image_rung import within_limits, without_images
-from snapshot.compaction.limits import excess
 from snapshot.compaction.summary.offline import digest
 from snapshot.compaction.summary.prompted import SummaryRequest, summarize
 from snapshot.compaction.verbatim import fitted
@@ -70,9 +69,7 @@ class SummaryRung:
                 facts_left_out=sheet.left_out,
             )
             done = more if more.tokens <= context.budget.safe else done
-        if excess(context, done.undrawn):
-            done = within_limits(done)
-        return Step(done, note)
+        return Step(within_limits(done), note)
 
     def _summary(self, context: Context, archive: Archive, budget: int) -> tuple[str, str]:
         """The summary in at most `budget` tokens, and what it is."""

@@ -17,9 +17,10 @@ from typing import Any, cast
 from snapshot.compaction.archive import PagedPart
 from snapshot.compaction.candidate import Candidate
 from snapshot.compaction.context import Context
+from snapshot.compaction.image_rung import without
 from snapshot.compaction.pagination import Pagination, paginate
 from snapshot.compaction.places import is_place, place
-from snapshot.compaction.replaced import LARGE_TEXT, result_text, with_parts
+from snapshot.compaction.replaced import LARGE_TEXT, attachments, result_text, with_parts
 from snapshot.compaction.summary.clip import boundary, clip, one_line
 from snapshot.facts.factsheet import factsheet
 from snapshot.facts.patterns import find
@@ -60,11 +61,15 @@ def fitted(candidate: Candidate, room: int, layout: Layout | None) -> Candidate:
         layout: the reader's layout; None for a reader that gets no pages.
     """
     context = candidate.context
-    cut, notes = candidate.cut, list(candidate.notes)
+    cut = candidate.cut
     wanted = context.after[cut]
+    if _rest_tokens(candidate, cut) <= room:
+        return candidate
+    candidate = _without_documents(candidate, room, before=context.last_cut)
     excess = _rest_tokens(candidate, cut) - room
     if excess <= 0:
         return candidate
+    notes = list(candidate.notes)
     # One part that is most of the tail is no reason to give the tail away.
     bulk = [
         large for large in _large_parts(candidate) if large.tokens >= max(_BULK, context.budget.tail // 2)
@@ -76,8 +81,26 @@ def fitted(candidate: Candidate, room: int, layout: Layout | None) -> Candidate:
     if cut != candidate.cut:
         notes.append(f"the tail has {context.after[cut]:,} tokens, not {wanted:,}: more would not be safe")
     candidate = replace(candidate, cut=cut, notes=tuple(notes))
+    candidate = _without_documents(candidate, room, before=len(candidate.messages))
     excess = _rest_tokens(candidate, cut) - room
     return candidate if excess <= 0 else _with_large_parts(candidate, excess, layout)
+
+
+def _without_documents(candidate: Candidate, room: int, *, before: int) -> Candidate:
+    """The candidate without the oldest documents of head and tail that are too dear, of those before a
+    message."""
+    context = candidate.context
+    excess = _rest_tokens(candidate, candidate.cut) - room
+    numbers = (*range(context.head), *range(candidate.cut, len(candidate.messages)))
+    gone: list[int] = []
+    position = 0
+    for number in numbers:
+        for item in attachments((candidate.messages[number],)):
+            if isinstance(item, File) and number < before and excess > 0:
+                gone.append(position)
+                excess -= context.estimator.part(item)
+            position += 1
+    return without(candidate, gone, why="there is no room for it")
 
 
 def _rest_tokens(candidate: Candidate, cut: int) -> int:

@@ -28,6 +28,7 @@ _COUNT = re.compile(rb"/Count\s+(\d{1,9})(?![\d.])")
 _OBJECT_STREAM = re.compile(rb"/Type\s*/ObjStm(?![A-Za-z0-9])")
 _STREAM = re.compile(rb"stream\r?\n")
 _BRACKET = re.compile(rb"<<|>>")
+_LONGEST_NAME = 200  # characters of a title
 _NODE = 1 << 16  # bytes of a node of the page tree: its list of children is the longest thing in it
 
 _REMEMBERED = 1024
@@ -129,9 +130,10 @@ def _object_streams(data: bytes) -> list[bytes]:
     return found
 
 
-def document_line(file: File, tool: str = "") -> str:
-    """What stands in place of a document: title, type, pages and bytes, and the tool that it came from."""
-    facts = [file.name, document_type(file)]
+def document_line(file: File, tool: str = "", why: str = "") -> str:
+    """What stands in place of a document: title, type, pages and bytes; the tool that it came from, and why
+    it went."""
+    facts = [" ".join(file.name.split())[:_LONGEST_NAME], document_type(file)]
     size = pages_of(file)
     if size is not None:
         pages, counted = size
@@ -141,4 +143,5 @@ def document_line(file: File, tool: str = "") -> str:
         facts.append(f"{count} bytes")
     else:
         facts.append(file.source)
-    return f"[document dropped: {', '.join(filter(None, facts))}{f'; from {tool}' if tool else ''}]"
+    behind = "".join(f"; {words}" for words in (f"from {tool}" if tool else "", why) if words)
+    return f"[document dropped: {', '.join(filter(None, facts))}{behind}]"

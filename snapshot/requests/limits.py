@@ -80,6 +80,7 @@ class Excess:
         where: "the request", or the message that it is in.
         at: number of this message, from 1; 0 for the whole request.
         sentence: all of it for a person.
+        item: number of the image or document in the load, from 0, where one alone is over; else None.
     """
 
     key: str
@@ -88,6 +89,7 @@ class Excess:
     where: str
     at: int
     sentence: str
+    item: int | None = None
 
 
 Measure = Callable[["Load", int, "_Terms"], Iterator[Excess]]
@@ -182,12 +184,11 @@ def _each(key: str, kind: str, have: Callable[[Item], int], said: Callable[[Item
     article = "an image" if kind == "image" else "a document"
 
     def measure(load: Load, allowed: int, _terms: _Terms) -> Iterator[Excess]:
-        for item in load.items:
+        for number, item in enumerate(load.items):
             if item.kind == kind and (found := have(item)) > allowed:
                 where = f"{load.noun} {item.at}"
-                yield Excess(
-                    key, found, allowed, where, item.at, f"{where} has {article} {said(item, allowed)}"
-                )
+                sentence = f"{where} has {article} {said(item, allowed)}"
+                yield Excess(key, found, allowed, where, item.at, sentence, number)
 
     return measure
 
@@ -235,11 +236,11 @@ def _aspect(item: Item) -> int:
 
 
 def _max_patches(load: Load, allowed: int, terms: _Terms) -> Iterator[Excess]:
-    for item in load.items:
+    for number, item in enumerate(load.items):
         if item.kind == "image" and (have := _patches(item, allowed, terms.reader)) > allowed:
             where = f"{load.noun} {item.at}"
             said = f"{where} has an image {_sized(item)}, which are {have} patches, and {allowed} are allowed"
-            yield Excess("max_patches", have, allowed, where, item.at, said)
+            yield Excess("max_patches", have, allowed, where, item.at, said, number)
 
 
 def _patches(item: Item, allowed: int, reader: ModelProfile | None) -> int:
