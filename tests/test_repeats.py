@@ -102,7 +102,9 @@ def test_structure_is_kept(transcript):
     )
 
 
-@given(transcripts().filter(lambda transcript: transcript.format != "text"), transcripts(), st.integers(0, 2000))
+@given(
+    transcripts().filter(lambda transcript: transcript.format != "text"), transcripts(), st.integers(0, 2000)
+)
 def test_a_conversation_that_grows_keeps_its_text(transcript, more, visible_from):
     """A prefix's fold is a prefix of the whole's fold: full pages stay as they are."""
     whole = replace(transcript, messages=(*transcript.messages, *more.messages))

@@ -9,7 +9,8 @@ from typing import ClassVar, Protocol
 
 from snapshot.compaction.archive import Archive, PagedPart
 from snapshot.compaction.context import Context
-from snapshot.compaction.limits import body_bytes, excess, page_bytes, usable
+from snapshot.compaction.limits import bytes_left, excess
+from snapshot.compaction.page_images import base64_bytes, most_bytes, page_sizes
 from snapshot.compaction.pagination import Pagination, Stretch
 from snapshot.compaction.replaced import attachments
 from snapshot.messages import Image, Message
@@ -94,17 +95,35 @@ class Candidate:
     def over_limits(self) -> bool:
         """Whether the provider would refuse it for its images, its documents or its bytes."""
         limits, messages = self.context.limits, self.undrawn
-        body = limits.get("request_bytes")
-        if body is not None:
-            pages = sum(page_bytes(stretch.layout) * len(stretch.pages) for stretch in self.stretches)
-            if body_bytes(messages) + pages > usable(body):
-                return True
+        room = bytes_left(self.context, messages)
+        if room is not None and (room < 0 or self._page_bytes(room) > room):
+            return True
         if excess(self.context, messages) > 0:
             return True
         most = limits.get("images_per_message")
         return most is not None and any(
             sum(isinstance(item, Image) for item in attachments((message,))) > most for message in messages
         )
+
+    def _page_bytes(self, room: int) -> int:
+        """Bytes of the pages in base64: the most that they can have where there is room for it, else as they
+        are drawn."""
+        most = sum(most_bytes(stretch.layout) * len(stretch.pages) for stretch in self.stretches)
+        if most <= room:
+            return most
+        threads = self.context.options.threads
+        sizes: list[int] = []
+        if self.archive is not None and self.pagination is not None:
+            known = self.archive.sizes
+            if len(known) == len(self.pagination.pages):
+                sizes += known
+            else:
+                for stretch in self.pagination.stretches:
+                    sizes += page_sizes(self.archive.printed, stretch, threads=threads)
+        for part, pagination in zip(self.parts, self.part_paginations, strict=True):
+            for stretch in pagination.stretches:
+                sizes += page_sizes(part.source, stretch, threads=threads)
+        return sum(map(base64_bytes, sizes))
 
     @property
     def sendable(self) -> bool:

@@ -6,18 +6,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from snapshot.compaction.page_images import most_bytes
 from snapshot.compaction.replaced import attachments
-from snapshot.messages import File, Image, Message, Reasoning, Text, ToolCall, ToolResult
+from snapshot.messages import Image, Message
+from snapshot.requests.limits import load_of
 
 if TYPE_CHECKING:
     from snapshot.compaction.context import Context
     from snapshot.pages.layout import Layout
 
-__all__ = ["body_bytes", "excess", "page_bytes", "page_room", "usable"]
+__all__ = ["body_bytes", "bytes_left", "excess", "page_room", "usable"]
 
-# A drawn page takes about a quarter of its raw bits; what is reckoned with is more.
-_BYTES_PER_BIT = 0.4 / 8
-_BITS = 2
 # Of a provider's limit, what is not used.
 _MARGIN = 20
 
@@ -27,28 +26,15 @@ def usable(limit: int) -> int:
     return limit - limit // _MARGIN
 
 
-def page_bytes(layout: Layout) -> int:
-    """About the bytes of a page in base64."""
-    return int(layout.width * layout.height * _BITS * _BYTES_PER_BIT * 4 / 3)
-
-
 def body_bytes(messages: Sequence[Message]) -> int:
-    """About the bytes of messages in a request: text, and attachments in base64."""
-    size = 0
-    for message in messages:
-        for part in message.parts:
-            inner = part.content if isinstance(part, ToolResult) else (part,)
-            for item in inner:
-                match item:
-                    case Text(text) | Reasoning(text):
-                        size += len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-                    case ToolCall(_, name, arguments):
-                        size += len(name) + len(arguments)
-                    case Image(data=data) | File(data=data):
-                        size += len(data) * 4 // 3
-                    case _:
-                        size += len(item.json)
-    return size
+    """About the bytes of messages in a request: text as JSON has it, and attachments in base64."""
+    return load_of(messages).measure_bytes()
+
+
+def bytes_left(context: Context, messages: Sequence[Message]) -> int | None:
+    """What is left of the body for pages beside `messages`; None where the body is not limited."""
+    body = context.limits.get("request_bytes")
+    return None if body is None else usable(body) - body_bytes(messages)
 
 
 def excess(context: Context, messages: Sequence[Message]) -> int:
@@ -79,8 +65,8 @@ def excess(context: Context, messages: Sequence[Message]) -> int:
 
 
 def page_room(context: Context, rest: Sequence[Message], layout: Layout) -> tuple[int, int]:
-    """Pages that the request has room for beside `rest`, and attachments of the rest that must go to make
-    it."""
+    """Pages that the request may have beside `rest` by their number, and attachments of the rest that must
+    go so that there is room for a page, in bytes as well."""
     limits = context.limits
     shown = attachments(rest)
     dropped = excess(context, rest)
@@ -96,8 +82,9 @@ def page_room(context: Context, rest: Sequence[Message], layout: Layout) -> tupl
     body = limits.get("request_bytes")
     if body is not None:
         size = body_bytes(rest) - sum(len(item.data) * 4 // 3 for item in shown[:dropped])
-        while size + page_bytes(layout) > usable(body) and dropped < len(shown):
+        while size + most_bytes(layout) > usable(body) and dropped < len(shown):
             size -= len(shown[dropped].data) * 4 // 3
             dropped += 1
-        room = min(room, (usable(body) - size) // page_bytes(layout))
+        if size >= usable(body):
+            room = 0
     return room, dropped

@@ -13,8 +13,9 @@ run of one line is that line and a count:
 
 References go to earlier text that is itself shown in full, never to another reference, never to what
 stands before `visible_from`, and not over lines that a terminal's carriage returns may part or join, so that
-they hold for what a page prints as well. Each depends on nothing behind its own entry, so that a source that grows by
-whole entries keeps the text it had. The mark is real only where `Source.marks` says so: no source forges one.
+they hold for what a page prints as well. Each depends on nothing behind its own entry, so that a source that
+grows by whole entries keeps the text it had. The mark is real only where `Source.marks` says so: no source
+forges one.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ _PAYS = 2
 # Earlier places that a block is compared with, the newest ones, and characters shown of its first words.
 _PLACES = 8
 _WORDS, _LABEL = 40, 40
-# Kinds of lines that a page may print as more or fewer than one, or otherwise at the end of an entry: carriage
-# returns that do not end the line, and control strings that nothing ends.
+# Lines that a page may print as more than one, for their carriage returns, and lines that it prints otherwise
+# at the end of an entry, for a control string that nothing ends.
 _RETURNS = re.compile(r"\r(?!\r*\n)")
 _OPEN = re.compile(r"\x1b[\]PX^_][^\x07\x1b]*\Z")
 _SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
