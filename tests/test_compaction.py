@@ -24,6 +24,7 @@ from snapshot.pages.readback import PageReader
 from snapshot.pages.render import Typesetter
 from snapshot.requests import APIS, request
 from snapshot.requests.check import check
+from snapshot.source.repeats import expand_repeats, original_span
 from snapshot.typeset.prepared import PreparedText
 from tests.conftest import REAL, case, examples, small_window
 from tests.conversations import SMALL_PNG, conversations, image_parts, long_conversation, png
@@ -104,9 +105,12 @@ def test_the_pages_say_what_the_archive_says(conversation):
     (message,) = [m for m in compaction.transcript.messages if OPENING in "".join(texts((m,)))]
     pages = [part for part in message.parts if isinstance(part, Image)]
     layout = layout_for(name=archive.layout)
-    reader = PageReader(layout, Typesetter(layout).atlas(archive.source))
-    for page, (start, stop) in zip(pages, archive.pages, strict=True):
-        assert reader.read(page.data).text == PreparedText(archive.source).folded(start, stop)
+    reader = PageReader(layout, Typesetter(layout).atlas(archive.printed))
+    for page, (start, stop) in zip(pages, archive.printed_pages, strict=True):
+        assert reader.read(page.data).text == PreparedText(archive.printed).folded(start, stop)
+    for span, (start, stop) in zip(archive.pages, archive.printed_pages, strict=True):
+        assert original_span(archive.printed, start, stop) == span
+    assert expand_repeats(archive.printed.text, archive.printed.marks) == archive.source.text
 
 
 @given(conversations(), st.sampled_from([2000, 6000, 100_000]), st.booleans())

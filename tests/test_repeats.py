@@ -19,9 +19,10 @@ from snapshot.pages.layout import layout_for
 from snapshot.pages.manifest import load_manifest
 from snapshot.pages.render import Typesetter
 from snapshot.source.marks import REPEAT, SCOPE, reading_guide
-from snapshot.source.repeats import expand_repeats, fold_repeats, original_span
+from snapshot.source.repeats import expand_repeats, fold_repeats, folded_offset, original_span
 from snapshot.source.source import source_of
 from snapshot.source.text import Source
+from snapshot.typeset.prepared import PreparedText
 from tests.conftest import LAYOUTS, REAL, read_back, small
 
 LONG = [f"line {number} of a file that is long enough to be worth a reference" for number in range(12)]
@@ -93,12 +94,22 @@ def test_structure_is_kept(transcript):
     for repeat in folded.repeats:
         found = original_span(folded, repeat.start, repeat.stop)
         assert found == (repeat.original_start, repeat.original_stop)
+    places = [folded_offset(folded, at) for at in range(len(source.text) + 1)]
+    assert places == sorted(places)
+    inside = {at for one in folded.repeats for at in range(one.original_start + 1, one.original_stop)}
+    assert all(
+        original_span(folded, place, place)[0] == at for at, place in enumerate(places) if at not in inside
+    )
 
 
-@given(transcripts().filter(lambda transcript: transcript.format != "text"), transcripts())
-def test_a_conversation_that_grows_keeps_its_text(transcript, more):
-    before = source_of(transcript, repeats=True)
-    grown = source_of(replace(transcript, messages=(*transcript.messages, *more.messages)), repeats=True)
+@given(
+    transcripts().filter(lambda transcript: transcript.format != "text"), transcripts(), st.integers(0, 2000)
+)
+def test_a_conversation_that_grows_keeps_its_text(transcript, more, visible_from):
+    """A prefix's fold is a prefix of the whole's fold: full pages stay as they are."""
+    whole = replace(transcript, messages=(*transcript.messages, *more.messages))
+    before = fold_repeats(source_of(transcript), visible_from=visible_from)
+    grown = fold_repeats(source_of(whole), visible_from=visible_from)
     assert grown.text.startswith(before.text)
     assert grown.repeats[: len(before.repeats)] == before.repeats
     assert grown.marks[: len(before.marks)] == before.marks
@@ -144,6 +155,8 @@ def test_pages_of_references_read_back(transcript, name, columns):
         length += len(page.text)
     text = "".join(page.text for page in read)
     assert [text[mark] for mark in marks] == [source.text[mark] for mark in source.marks]
+    # What the pages say, expanded, is what pages without references would say.
+    assert expand_repeats(text, marks) == PreparedText(source_of(transcript)).folded()
 
 
 def test_a_reference_tells_where_to_look():
@@ -177,8 +190,13 @@ def test_first_words_can_break_nothing(words):
     block = "\n".join([words, *LONG[:4]])
     transcript = Transcript((Message("user", (Text(block),)), Message("user", (Text(block),))), "anthropic")
     folded = source_of(transcript, repeats=True)
+    assert expand_repeats(folded.text, folded.marks) == source_of(transcript).text
+    if "\r" in words:  # what a page may print as two lines is not counted over
+        assert not folded.repeats
+        return
     (reference,) = references(folded)
-    assert reference.startswith(f"{REPEAT}5 lines as 6 lines up in user")
+    lines = 4 if words.startswith("\x1b]") else 5
+    assert reference.startswith(f"{REPEAT}{lines} lines as 6 lines up in user")
     assert reference.isprintable() is False
     assert reference[:-1].isprintable()
     assert expand_repeats(folded.text, folded.marks) == source_of(transcript).text

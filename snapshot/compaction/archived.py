@@ -19,6 +19,7 @@ from snapshot.compaction.statements import Statement
 from snapshot.errors import ArchiveError
 from snapshot.messages import Message, Text, Transcript
 from snapshot.serialization import from_json, to_json
+from snapshot.source.repeats import fold_repeats, original_span
 from snapshot.source.source import Source, source_of
 
 __all__ = ["CLOSING", "OPENING", "Archived", "Changed", "Found", "PagedPart"]
@@ -28,8 +29,9 @@ OPENING = "== ARCHIVE OF EARLIER MESSAGES =="
 CLOSING = "== END OF ARCHIVE =="
 """First line of the text that follows them."""
 
-SCHEMA = "snapshot-pages/archive/2"
+SCHEMA = "snapshot-pages/archive/3"
 _FORMER_SCHEMA = "snapshot-pages/archive/1"
+_SCHEMAS = (SCHEMA, "snapshot-pages/archive/2", _FORMER_SCHEMA)
 
 # Longest text that a search shows around what it found.
 _AROUND = 80
@@ -56,6 +58,8 @@ class PagedPart:
         pages: half-open spans of it on the pages, in order; () where it was clipped for a reader without
             vision.
         tiers: name of the layout of each page.
+        starts: numbers (from 0) of the pages at which setting began anew; () where each layout's pages
+            follow.
     """
 
     message: int
@@ -63,6 +67,7 @@ class PagedPart:
     text: str
     pages: tuple[tuple[int, int], ...] = ()
     tiers: tuple[str, ...] = ()
+    starts: tuple[int, ...] = ()
 
     @property
     def source(self) -> Source:
@@ -95,8 +100,12 @@ class Archived:
         format: format of the conversation.
         layout: name of the layout that its pages were last set in.
         pages: half-open spans of source text on the pages, in order; what is not on them was left out.
+        printed_pages: half-open spans of the printed text, in which earlier lines are said once, on the
+            pages; () where they were set of the source text itself.
+        first_reference: number of the first page (from 1) that refers to earlier lines; 0 for none.
         tiers: name of the layout of each page.
         prices: tokens of each page.
+        sizes: bytes of each page's file, as they were counted; () where they were not.
         starts: numbers (from 0) of the pages at which setting began anew; () where each layout's pages
             follow.
         reasoning: whether the source text has what the model thought.
@@ -116,8 +125,11 @@ class Archived:
     format: str
     layout: str = ""
     pages: tuple[tuple[int, int], ...] = ()
+    printed_pages: tuple[tuple[int, int], ...] = ()
+    first_reference: int = 0
     tiers: tuple[str, ...] = ()
     prices: tuple[int, ...] = ()
+    sizes: tuple[int, ...] = ()
     starts: tuple[int, ...] = ()
     reasoning: bool = False
     summary: str = ""
@@ -151,6 +163,19 @@ class Archived:
         return source_of(Transcript(self.messages, self.format or "archive"), reasoning=self.reasoning)
 
     @cached_property
+    def printed(self) -> Source:
+        """The text that the pages are set of: the source text, with references to what they have shown
+        before."""
+        if not self.printed_pages:
+            return self.source
+        return fold_repeats(self.source, visible_from=self.pages[0][0])
+
+    @property
+    def referred(self) -> tuple[tuple[int, int], ...]:
+        """Half-open spans of source text that a page refers to instead of showing them."""
+        return tuple((one.original_start, one.original_stop) for one in self.printed.repeats)
+
+    @cached_property
     def id(self) -> str:
         """A short name that depends on the content alone."""
         digest = sha256(self.source.text.encode("utf-8", "surrogatepass"))
@@ -164,8 +189,9 @@ class Archived:
 
     @property
     def listed(self) -> tuple[tuple[int, int, str], ...]:
-        """Half-open span of source text and name of the layout of each page."""
-        return tuple((start, stop, name) for (start, stop), name in zip(self.pages, self.tiers, strict=True))
+        """Half-open span of the printed text and name of the layout of each page."""
+        spans = self.printed_pages or self.pages
+        return tuple((start, stop, name) for (start, stop), name in zip(spans, self.tiers, strict=True))
 
     def text(self, start: int = 0, stop: int | None = None) -> str:
         """Source text of a half-open span."""
@@ -247,8 +273,11 @@ class Archived:
                 "format": self.format,
                 "layout": self.layout,
                 "pages": [list(span) for span in self.pages],
+                "printed_pages": [list(span) for span in self.printed_pages],
+                "first_reference": self.first_reference,
                 "tiers": list(self.tiers),
                 "prices": list(self.prices),
+                "sizes": list(self.sizes),
                 "starts": list(self.starts),
                 "reasoning": self.reasoning,
                 "summary": self.summary,
@@ -269,6 +298,7 @@ class Archived:
                         "text": part.text,
                         "pages": [list(span) for span in part.pages],
                         "tiers": list(part.tiers),
+                        "starts": list(part.starts),
                     }
                     for part in self.parts
                 ],
@@ -279,7 +309,7 @@ class Archived:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """The archive that `to_json` wrote, in this version or the one before.
+        """The archive that `to_json` wrote, in this version or an earlier one.
 
         Raises:
             ArchiveError: not such text, damaged, or of a newer version.
@@ -289,7 +319,7 @@ class Archived:
             schema = value.get("schema")
         except (ValueError, AttributeError, RecursionError) as error:
             raise ArchiveError(f"not an archive: {error}") from error
-        if schema not in (SCHEMA, _FORMER_SCHEMA):
+        if schema not in _SCHEMAS:
             raise ArchiveError(f"the archive's schema is {schema!r}, this version reads {SCHEMA!r}")
         try:
             archive = cls._of(value)
@@ -298,7 +328,14 @@ class Archived:
             raise ArchiveError(f"the archive is damaged: {error!r}") from error
         if digest != value.get("source_sha256"):
             raise ArchiveError("the archive is damaged: its text is not the one that was stored")
+        if not archive._prints_its_pages():
+            raise ArchiveError("the archive is damaged: its pages are not those of its text")
         return archive._without_light_middle()
+
+    def _prints_its_pages(self) -> bool:
+        """Whether the spans of printed text are those of the pages."""
+        printed = self.printed_pages
+        return not printed or tuple(original_span(self.printed, *span) for span in printed) == self.pages
 
     @classmethod
     def _of(cls, value: Mapping[str, Any]) -> Self:
@@ -308,8 +345,11 @@ class Archived:
             format=str(value["format"]),
             layout=str(value["layout"]),
             pages=_spans(value["pages"]),
+            printed_pages=_spans(value.get("printed_pages", ())),
+            first_reference=_count(value.get("first_reference", 0)),
             tiers=tuple(map(str, value["tiers"])),
             prices=tuple(map(_count, value.get("prices", ()))),
+            sizes=tuple(map(_count, value.get("sizes", ()))),
             starts=tuple(map(_count, value.get("starts", ()))),
             reasoning=bool(value["reasoning"]),
             summary=str(value["summary"]),
@@ -333,6 +373,7 @@ class Archived:
                     str(part["text"]),
                     _spans(part["pages"]),
                     tuple(map(str, part["tiers"])),
+                    tuple(map(_count, part.get("starts", ()))),
                 )
                 for part in value.get("parts", ())
             ),

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from snapshot.compaction.archived import CLOSING, OPENING, Archived
 from snapshot.compaction.places import PLACE
 from snapshot.messages import Image, Message, Text
-from snapshot.pages.render import Page
-from snapshot.source.marks import GUIDE
+from snapshot.source.marks import GUIDE, REPEATS_GUIDE
 
 __all__ = ["FACTS_LEAD", "archive_messages", "left_out_text"]
 
@@ -30,6 +29,8 @@ says later, the user is right."""
 _CLOSE = f"""{CLOSING}
 The conversation goes on word for word from here."""
 
+_ALSO = "From here on the pages also say:"
+
 FACTS_LEAD = "Exact strings on the pages (pN is the Nth image):\n"
 """What stands before a factsheet beside pages."""
 
@@ -45,7 +46,7 @@ def left_out_text(characters: int, outline: str = "") -> str:
 
 def archive_messages(
     archive: Archived,
-    pages: Sequence[Page] = (),
+    pages: Sequence[bytes] = (),
     *,
     detail: str = "",
     per_message: int | None = None,
@@ -55,7 +56,7 @@ def archive_messages(
 
     Args:
         archive: what they carry; without `messages` they are none.
-        pages: its pages, drawn; where there are none, `PLACE` stands for each.
+        pages: the PNG files of its pages; where there are none, `PLACE` stands for each.
         detail: image detail to ask for.
         per_message: images that one message may hold.
         beside: images in what an API joins to the first of these messages, and to the last.
@@ -88,8 +89,9 @@ def _summary_parts(archive: Archived) -> Iterator[Text]:
     yield from _closing(archive)
 
 
-def _page_parts(archive: Archived, pages: Sequence[Page], detail: str) -> Iterator[Text | Image]:
-    # The guide does not speak of what is not there.
+def _page_parts(archive: Archived, pages: Sequence[bytes], detail: str) -> Iterator[Text | Image]:
+    # The guide does not speak of what is not there. Of references it speaks before the first page that has
+    # one: what stands before the last full page does not change when the middle grows.
     guide = GUIDE if archive.reasoning else GUIDE.replace("⁋thinking, ", "")
     yield Text(_LEAD + guide)
     waiting = sorted(archive.statements, key=lambda item: item.offset)
@@ -101,7 +103,9 @@ def _page_parts(archive: Archived, pages: Sequence[Page], detail: str) -> Iterat
             at += 1
         yield Text(left_out_text(shown_from, archive.outline))
     for number, (_, stop) in enumerate(archive.pages):
-        yield Image("image/png", pages[number].png, detail=detail) if pages else PLACE
+        if number + 1 == archive.first_reference:
+            yield Text(f"{_ALSO}\n{REPEATS_GUIDE}")
+        yield Image("image/png", pages[number], detail=detail) if pages else PLACE
         while at < len(waiting) and waiting[at].offset < stop:
             yield Text(waiting[at].printed())
             at += 1

@@ -52,6 +52,7 @@ def facts_of(context: Context, archive: Archive, tail: Sequence[Message]) -> Bes
         budget=int(FACTS * context.budget.goal / context.estimator.scale),
         reader=context.reader,
         keep=[value for _, value in resources_of(archive.messages, context.options.keep_fields)],
+        referred=archive.referred if archive.pages else (),
     )
     return Beside(sheet.text, len(sheet.facts), sheet.left_out)
 

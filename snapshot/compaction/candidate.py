@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from snapshot.compaction.archive import Archive, PagedPart
 from snapshot.compaction.context import Context
-from snapshot.compaction.limits import over, page_bytes
+from snapshot.compaction.limits import bytes_left, over
+from snapshot.compaction.page_images import base64_bytes, most_bytes, page_sizes
 from snapshot.compaction.pagination import Pagination, Stretch
 from snapshot.compaction.replaced import attachments
 from snapshot.messages import Message
 
 if TYPE_CHECKING:
-    from snapshot.pages.render import Page
     from snapshot.requests.limits import Excess
 
 __all__ = ["Candidate", "Rung", "Step"]
@@ -75,7 +75,7 @@ class Candidate:
             return self.messages
         return (*self.head, *self.frame(), *self.tail)
 
-    def frame(self, pages: Sequence[Page] = ()) -> tuple[Message, ...]:
+    def frame(self, pages: Sequence[bytes] = ()) -> tuple[Message, ...]:
         """The messages that carry the archive, with its pages, or with marks in their place."""
         from snapshot.compaction.assemble import archive_messages
 
@@ -108,8 +108,31 @@ class Candidate:
     @cached_property
     def over_limits(self) -> tuple[Excess, ...]:
         """The provider's limits that it is over: on images, on documents, on bytes."""
-        pages = sum(page_bytes(stretch.layout) * len(stretch.pages) for stretch in self.stretches)
-        return over(self.context, self.undrawn, more_bytes=pages)
+        found = over(self.context, self.undrawn)
+        room = bytes_left(self.context, self.undrawn)
+        if found or room is None:
+            return found
+        return over(self.context, self.undrawn, more_bytes=self._page_bytes(room))
+
+    def _page_bytes(self, room: int) -> int:
+        """Bytes of the pages in base64: the most that they can have where there is room for it, else as they
+        are drawn."""
+        most = sum(most_bytes(stretch.layout) * len(stretch.pages) for stretch in self.stretches)
+        if most <= room:
+            return most
+        threads = self.context.options.threads
+        sizes: list[int] = []
+        if self.archive is not None and self.pagination is not None:
+            known = self.archive.sizes
+            if len(known) == len(self.pagination.pages):
+                sizes += known
+            else:
+                for stretch in self.pagination.stretches:
+                    sizes += page_sizes(self.archive.printed, stretch, threads=threads)
+        for part, pagination in zip(self.parts, self.part_paginations, strict=True):
+            for stretch in pagination.stretches:
+                sizes += page_sizes(part.source, stretch, threads=threads)
+        return sum(map(base64_bytes, sizes))
 
     @property
     def sendable(self) -> bool:

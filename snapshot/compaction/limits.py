@@ -6,20 +6,18 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from snapshot.compaction.page_images import most_bytes
 from snapshot.compaction.places import is_place
 from snapshot.compaction.replaced import attachments
-from snapshot.messages import File, Image, Message, Reasoning, Text, ToolCall, ToolResult
+from snapshot.messages import File, Image, Message
 from snapshot.requests.limits import Excess, Item, Load, exceeded, load_of
 
 if TYPE_CHECKING:
     from snapshot.compaction.context import Context
     from snapshot.pages.layout import Layout
 
-__all__ = ["body_bytes", "over", "page_bytes", "page_room", "refused", "usable"]
+__all__ = ["body_bytes", "bytes_left", "over", "page_room", "refused", "usable"]
 
-# A drawn page takes about a quarter of its raw bits; what is reckoned with is more.
-_BYTES_PER_BIT = 0.4 / 8
-_BITS = 2
 # Of a provider's limit, what is not used.
 _MARGIN = 20
 
@@ -29,28 +27,15 @@ def usable(limit: int) -> int:
     return limit - limit // _MARGIN
 
 
-def page_bytes(layout: Layout) -> int:
-    """About the bytes of a page in base64."""
-    return int(layout.width * layout.height * _BITS * _BYTES_PER_BIT * 4 / 3)
-
-
 def body_bytes(messages: Sequence[Message]) -> int:
-    """About the bytes of messages in a request: text, and attachments in base64."""
-    size = 0
-    for message in messages:
-        for part in message.parts:
-            inner = part.content if isinstance(part, ToolResult) else (part,)
-            for item in inner:
-                match item:
-                    case Text(text) | Reasoning(text):
-                        size += len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-                    case ToolCall(_, name, arguments):
-                        size += len(name) + len(arguments)
-                    case Image(data=data) | File(data=data):
-                        size += len(data) * 4 // 3
-                    case _:
-                        size += len(item.json)
-    return size
+    """About the bytes of messages in a request: text as JSON has it, and attachments in base64."""
+    return load_of(messages).measure_bytes()
+
+
+def bytes_left(context: Context, messages: Sequence[Message]) -> int | None:
+    """What is left of the body for pages beside `messages`; None where the body is not limited."""
+    body = context.limits.get("request_bytes")
+    return None if body is None else usable(body) - body_bytes(messages)
 
 
 def over(context: Context, messages: Sequence[Message], *, more_bytes: int = 0) -> tuple[Excess, ...]:
@@ -165,7 +150,7 @@ def page_room(
     # The pages stand between: nothing joins the tail to the head.
     rest = (*head, Message("assistant", ()), *tail)
     shown = attachments(rest)
-    dropped = refused(context, rest, pages=1, page_size=page_bytes(layout))
+    dropped = refused(context, rest, pages=1, page_size=most_bytes(layout))
     room = 1 << 30
     most = limits.get("images_per_request")
     if most is not None:
@@ -173,5 +158,6 @@ def page_room(
     body = limits.get("request_bytes")
     if body is not None:
         size = body_bytes(rest) - sum(len(shown[at].data) * 4 // 3 for at in dropped)
-        room = min(room, (usable(body) - size) // page_bytes(layout))
+        if size >= usable(body):
+            room = 0
     return room, dropped

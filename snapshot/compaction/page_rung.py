@@ -12,7 +12,7 @@ from snapshot.compaction.beside import FACTS, Beside, facts_of, live_state, stat
 from snapshot.compaction.candidate import Candidate, Step
 from snapshot.compaction.context import Context
 from snapshot.compaction.image_rung import without
-from snapshot.compaction.limits import page_room
+from snapshot.compaction.limits import bytes_left, page_room
 from snapshot.compaction.pagination import Pagination, paginate
 from snapshot.compaction.summary.offline import digest
 from snapshot.compaction.verbatim import fitted
@@ -25,6 +25,8 @@ _OUTLINE = 0.04
 _LEAST_OUTLINE = 128
 # Share of the safe input that a conversation with pages must have free when it is compacted again.
 _FREE = 0.2
+# Bytes of a body that a token of a factsheet, and a character of what stands beside the pages, take at most.
+_BYTES_A_TOKEN, _BYTES_A_CHARACTER = 8, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,39 +100,52 @@ def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: in
     """The candidate with pages in its middle's place, in what is safe; no pagination where none fits."""
     context = candidate.context
     former = _pages_to_keep(context.former, layout)
-    around = replace(candidate, archive=replace(archive, pages=((0, 0),)), pagination=None)
+    around = replace(candidate, archive=replace(archive, pages=((0, 0),), tiers=("",)), pagination=None)
     fixed = around.tokens - context.mark_tokens + _facts_room(context)
     most = context.budget.safe - fixed
-    pagination = paginate(
-        archive.source, layout, most_pages=room, most_tokens=most, goal_tokens=goal - fixed, former=former
-    )
+    source = archive.source
+    # Pages from before references were printed go on without.
+    repeats = former is None or bool(context.former and context.former.printed_pages)
+
+    def paged(most_tokens: int, goal_tokens: int | None, beside: str = "") -> Pagination:
+        body = bytes_left(context, around.undrawn)
+        if body is not None:
+            body = max(0, body - _BYTES_A_TOKEN * _facts_room(context) - _BYTES_A_CHARACTER * len(beside))
+        return paginate(
+            source,
+            layout,
+            most_pages=room,
+            most_tokens=most_tokens,
+            most_bytes=body,
+            goal_tokens=goal_tokens,
+            former=former,
+            repeats=repeats,
+            threads=context.options.threads,
+        )
+
+    pagination = paged(most, goal - fixed)
     crowded = int((1 - _FREE) * context.budget.safe) - fixed
     if former is not None and pagination.tokens > crowded > 0:
         # Pages have filled the window: without room, every few requests would be compacted again.
-        pagination = paginate(
-            archive.source,
-            layout,
-            most_pages=room,
-            most_tokens=crowded,
-            goal_tokens=goal - fixed,
-            former=former,
-        )
+        pagination = paged(crowded, goal - fixed)
     if pagination.left_out:
         # What stands in place of the oldest needs room as well.
         outline = _outline(context, archive, pagination)
         archive = replace(archive, outline=outline)
-        line = context.estimator.text(left_out_text(pagination.left_out, outline))
-        if pagination.tokens + line > most:
-            pagination = paginate(
-                archive.source, layout, most_pages=room, most_tokens=most - line, former=former
-            )
+        beside = left_out_text(pagination.left_out, outline)
+        line = context.estimator.text(beside)
+        if pagination.tokens + line > most or pagination.sizes:
+            pagination = paged(most - line, None, beside)
     if not pagination.pages:
         return candidate
     archive = replace(
         archive,
         pages=pagination.spans,
+        printed_pages=pagination.printed_spans if repeats else (),
+        first_reference=pagination.first_reference,
         tiers=pagination.tiers,
         prices=tuple(page.tokens for page in pagination.pages),
+        sizes=pagination.sizes,
         starts=pagination.starts,
     )
     return replace(candidate, archive=archive, pagination=pagination)
@@ -164,7 +179,9 @@ def _with_facts(candidate: Candidate, whole: int) -> Candidate:
     )
     return (
         more
-        if more.tokens < whole and more.tokens <= max(candidate.tokens, context.budget.safe)
+        if more.tokens < whole
+        and more.tokens <= max(candidate.tokens, context.budget.safe)
+        and (candidate.over_limits or not more.over_limits)
         else candidate
     )
 

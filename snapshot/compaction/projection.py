@@ -40,7 +40,9 @@ def projected(context: Context) -> Candidate | None:
         former = replace(former, facts=facts_of(context, former, context.messages[former.boundary :]).text)
     part_pages = tuple(
         Pagination.of(
-            part.source, tuple((*span, name) for span, name in zip(part.pages, part.tiers, strict=True)), ()
+            part.source,
+            tuple((*span, name) for span, name in zip(part.pages, part.tiers, strict=True)),
+            starts=part.starts,
         )
         if part.pages
         else Pagination(())

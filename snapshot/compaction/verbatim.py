@@ -18,6 +18,7 @@ from snapshot.compaction.archive import PagedPart
 from snapshot.compaction.candidate import Candidate
 from snapshot.compaction.context import Context
 from snapshot.compaction.image_rung import without
+from snapshot.compaction.limits import bytes_left, usable
 from snapshot.compaction.pagination import Pagination, paginate
 from snapshot.compaction.places import is_place, place
 from snapshot.compaction.replaced import LARGE_TEXT, attachments, result_text, with_parts
@@ -153,6 +154,8 @@ def _with_large_parts(candidate: Candidate, excess: int, layout: Layout | None) 
     total = sum(large.tokens for large in chosen)
     # What all of them may take together; each has a share by its size.
     budget = max(0, total - excess)
+    # Of the body, half is for them: pages of the middle may stand beside.
+    body = bytes_left(context, (*candidate.head, *candidate.tail))
     messages = list(candidate.messages)
     chosen.sort(key=lambda large: (large.message, large.part))
     for number in range(
@@ -160,7 +163,9 @@ def _with_large_parts(candidate: Candidate, excess: int, layout: Layout | None) 
     ):  # from the end, so that the places before stay what they are
         large = chosen[number]
         share = budget * large.tokens // total
-        stand_in = _stand_in(context, large, share, layout, place(len(candidate.parts) + number))
+        most_bytes = None if body is None else max(0, body // 2 * large.tokens // total)
+        mark = place(len(candidate.parts) + number)
+        stand_in = _stand_in(context, large, share, layout, mark, most_bytes=most_bytes)
         messages = _put(messages, large, stand_in.shown)
         parts.append(stand_in.part)
         paginations.append(stand_in.pagination)
@@ -199,17 +204,32 @@ class _StandIn:
     note: str
 
 
-def _stand_in(context: Context, large: _Large, budget: int, layout: Layout | None, mark: Image) -> _StandIn:
-    """The stand-in of a large part in about `budget` tokens."""
+def _stand_in(
+    context: Context,
+    large: _Large,
+    budget: int,
+    layout: Layout | None,
+    mark: Image,
+    *,
+    most_bytes: int | None,
+) -> _StandIn:
+    """The stand-in of a large part in about `budget` tokens, its pages in so many bytes."""
     # A secret on a page is as bad as one in the archive: the text of pages is the redacted one.
     text = _archived_text(context, large)
     part = PagedPart(large.message, large.part, text)
     room = 0 if layout is None else _images_left(context)
     if layout is not None and room > 0:
         most = max(0, budget - _beside_tokens(context))
-        pagination = paginate(part.source, layout, most_pages=room, most_tokens=most)
+        pagination = paginate(
+            part.source,
+            layout,
+            most_pages=room,
+            most_tokens=most,
+            most_bytes=most_bytes,
+            threads=context.options.threads,
+        )
         if pagination.pages:
-            part = replace(part, pages=pagination.spans, tiers=pagination.tiers)
+            part = replace(part, pages=pagination.spans, tiers=pagination.tiers, starts=pagination.starts)
             left = f", {pagination.left_out:,} left out" if pagination.left_out else ""
             note = f"{len(text):,} characters stand on {len(part.pages)} pages in their place{left}"
             return _StandIn(_paged(context, part, pagination, mark), part, pagination, note)
@@ -221,8 +241,6 @@ def _stand_in(context: Context, large: _Large, budget: int, layout: Layout | Non
 
 
 def _images_left(context: Context) -> int:
-    from snapshot.compaction.limits import usable
-
     most = context.limits.get("images_per_request")
     per_message = context.limits.get("images_per_message", 1 << 30)
     return min(1 << 30 if most is None else usable(most) // 2, per_message)

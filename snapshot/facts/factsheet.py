@@ -71,6 +71,7 @@ def factsheet(
     budget: int,
     reader: ModelProfile,
     keep: Sequence[str] = (),
+    referred: Sequence[tuple[int, int]] = (),
 ) -> Factsheet:
     """The factsheet of `source`.
 
@@ -84,6 +85,8 @@ def factsheet(
         reader: whose tokens they are.
         keep: strings that come first, whatever they look like, in the order given. Those that the budget
             has no room for are left out and counted, as everything is.
+        referred: half-open spans of source text, in order, that a page does not show but refers to: a string
+            is told to stand where it is shown.
     """
     kept = [strict_text(text)[0] for text in dict.fromkeys(keep) if text]
     ranked = [Fact(text, "named", _occurrences(source.text, text)) for text in kept]
@@ -93,14 +96,14 @@ def factsheet(
     ranked.sort(key=lambda fact: fact.kind != "named" and _dear(fact.text, share, reader))
     ranked = _without_parts(ranked)
     head = _HEAD if pages else _HEAD_UNPAGED
-    labels = {fact.text: _label(fact, pages) for fact in ranked[: _at_most(budget, reader)]}
+    labels = {fact.text: _label(fact, pages, referred) for fact in ranked[: _at_most(budget, reader)]}
     count = _most(ranked, head, labels, budget, reader)
     # What stands in a string that came later made room for others.
     inner = _told_by(ranked[:count])
     chosen = [fact for fact in ranked[:count] if fact.text not in inner or fact.kind == "named"]
     rest = [fact for fact in ranked[count:] if fact.text not in inner]
     ranked = chosen + rest
-    labels |= {fact.text: _label(fact, pages) for fact in ranked[: _at_most(budget, reader)]}
+    labels |= {fact.text: _label(fact, pages, referred) for fact in ranked[: _at_most(budget, reader)]}
     count = _most(ranked, head, labels, budget, reader)
     text = _print(head, ranked[:count], labels)
     return Factsheet(
@@ -201,7 +204,7 @@ def _occurrences(text: str, wanted: str) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _label(fact: Fact, pages: Sequence[tuple[int, int]]) -> str:
+def _label(fact: Fact, pages: Sequence[tuple[int, int]], referred: Sequence[tuple[int, int]]) -> str:
     """The pages that a fact stands on, the last ones if they are many: `p2`, `p1,3-4`, `p7,8,9+`.
 
     Of a name, which stands in many places, it is the last page alone.
@@ -211,6 +214,8 @@ def _label(fact: Fact, pages: Sequence[tuple[int, int]]) -> str:
     found: dict[int, str] = {}
     starts = [start for start, _ in pages]
     for at in reversed(fact.offsets):
+        if referred and _is_in(referred, at):
+            continue
         first = bisect_right(starts, at) - 1
         if first < 0 or at >= pages[first][1]:
             continue
@@ -223,6 +228,11 @@ def _label(fact: Fact, pages: Sequence[tuple[int, int]]) -> str:
         return _NO_PAGE
     named = sorted(sorted(found)[-_PAGES:])
     return "p" + ",".join(found[number] for number in named) + ("+" if len(found) > _PAGES else "")
+
+
+def _is_in(spans: Sequence[tuple[int, int]], at: int) -> bool:
+    number = bisect_right(spans, at, key=lambda span: span[0]) - 1
+    return number >= 0 and at < spans[number][1]
 
 
 def _print(head: str, facts: Sequence[Fact], labels: Mapping[str, str]) -> str:

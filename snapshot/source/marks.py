@@ -21,6 +21,7 @@ __all__ = [
     "PAD",
     "PAGE_MARKS",
     "REPEAT",
+    "REPEATS_GUIDE",
     "SCOPE",
     "SOURCE_MARKS",
     "TAB",
@@ -70,10 +71,10 @@ A row of a column is a line; where its last cell is hatched, the line goes on in
 """How to read pages that keep lines."""
 
 
-_REPEATS_GUIDE = """\
+REPEATS_GUIDE = """\
 ⇐ stands for lines shown before: ⇐9 lines as 80 lines up in result 7: WORDS is nine lines of result 7 that
-begin with WORDS, "9 lines 3 times" is them three times; ⇐the line above, 5 times more is that line again.
-"""
+begin with WORDS, "9 lines 3 times" is them three times; ⇐the line above, 5 times more is that line again."""
+"""What to add where pages refer to lines that were shown before."""
 
 
 def reading_guide(*, lines: bool = False, repeats: bool = False) -> str:
@@ -85,4 +86,4 @@ def reading_guide(*, lines: bool = False, repeats: bool = False) -> str:
     """
     guide = LINES_GUIDE if lines else GUIDE
     at = guide.index("A black block" if lines else "A hatched cell")
-    return guide[:at] + _REPEATS_GUIDE + guide[at:] if repeats else guide
+    return guide[:at] + REPEATS_GUIDE + "\n" + guide[at:] if repeats else guide

@@ -11,9 +11,11 @@ run of one line is that line and a count:
     ⇐3 lines 57 times as 3 lines up in result 7: waiting for the server
     ⇐the line above, 57 times more
 
-References go to earlier text that is itself shown in full, never to another reference, and never to what
-stands before `visible_from`. Each depends on nothing behind its own entry, so that a source that grows by
-whole entries keeps the text it had. The mark is real only where `Source.marks` says so: no source forges one.
+References go to earlier text that is itself shown in full, never to another reference, never to what
+stands before `visible_from`, and not over lines that a terminal's carriage returns may part or join, so that
+they hold for what a page prints as well. Each depends on nothing behind its own entry, so that a source that
+grows by whole entries keeps the text it had. The mark is real only where `Source.marks` says so: no source
+forges one.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from dataclasses import dataclass, field, replace
 from snapshot.source.marks import FIELD, REPEAT, SCOPE
 from snapshot.source.text import Elision, Repeat, Source
 
-__all__ = ["expand_repeats", "fold_repeats", "original_span"]
+__all__ = ["expand_repeats", "fold_repeats", "folded_offset", "original_span"]
 
 # Lines of the shortest block. What two texts have in common by chance is seldom longer than two.
 _FEWEST = 3
@@ -36,6 +38,10 @@ _PAYS = 2
 # Earlier places that a block is compared with, the newest ones, and characters shown of its first words.
 _PLACES = 8
 _WORDS, _LABEL = 40, 40
+# Lines that a page may print as more than one, for their carriage returns, and lines that it prints otherwise
+# at the end of an entry, for a control string that nothing ends.
+_RETURNS = re.compile(r"\r(?!\r*\n)")
+_OPEN = re.compile(r"\x1b[\]PX^_][^\x07\x1b]*\Z")
 _SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _REFERENCE = re.compile(
     rf"{REPEAT}(?:the line above, (?P<more>\d+) times? more"
@@ -96,6 +102,21 @@ def original_span(source: Source, start: int, stop: int) -> tuple[int, int]:
     return _original(source.repeats, start), _original(source.repeats, stop)
 
 
+def folded_offset(source: Source, offset: int) -> int:
+    """Where what stands at an offset of the original text begins in a folded source.
+
+    For what is inside a block that was said before, that is behind the reference to it.
+    """
+    repeats = source.repeats
+    place = bisect_right(repeats, offset, key=lambda repeat: repeat.original_start) - 1
+    if place < 0:
+        return offset
+    repeat = repeats[place]
+    if offset == repeat.original_start:
+        return repeat.start
+    return repeat.stop + max(0, offset - repeat.original_stop)
+
+
 def _original(repeats: Sequence[Repeat], offset: int) -> int:
     place = bisect_right(repeats, offset, key=lambda repeat: repeat.start) - 1
     if place < 0:
@@ -123,6 +144,7 @@ class _Lines:
         sizes: by id, the cells that a line about takes: without its indentation, which is one mark.
         sections: number of the entry that each stands in.
         starts: offset of each.
+        returns: lines before each that a page may print as more than one line.
     """
 
     def __init__(self, source: Source, visible_from: int) -> None:
@@ -131,13 +153,15 @@ class _Lines:
         self.sizes: list[int] = []
         self.sections: list[int] = []
         self.starts: list[int] = []
+        self.returns: list[int] = []
         self.labels: list[str] = [""]
         known: dict[str, int] = {}
         marks, ends = deque(source.marks), deque(sorted({stop for _, stop in source.spans}))
-        offset = section = 0
+        offset = section = returns = 0
         for text in self.texts:
             end = offset + len(text)
-            broken = False
+            parted = "\r" in text and _RETURNS.search(text) is not None
+            broken = parted or ("\x1b" in text and _OPEN.search(text) is not None)
             while ends and ends[0] < end:
                 broken = ends.popleft() > offset or broken
                 section += 1
@@ -158,6 +182,8 @@ class _Lines:
                 self.ids.append(number)
             self.sections.append(section)
             self.starts.append(offset)
+            self.returns.append(returns)
+            returns += parted
             offset = end
 
 
@@ -241,7 +267,10 @@ class _Writer:
         """Lines of the longest block from `number` on that was shown before, and where (the newest place)."""
         ids, sections = self.lines.ids, self.lines.sections
         best, where = 0, 0
+        returns = self.lines.returns
         for place in reversed(self.places.get(tuple(ids[number : number + _FEWEST]), ())):
+            if returns[self.origins[place]] != returns[number]:
+                break  # so it is with all that are older
             size = 0
             while (
                 place + size < len(self.ids)
