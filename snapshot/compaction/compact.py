@@ -26,6 +26,7 @@ from snapshot.compaction.projection import projected
 from snapshot.compaction.replaced import attachments
 from snapshot.compaction.report import Report, RungReport
 from snapshot.compaction.restoring import is_frame
+from snapshot.compaction.splice import Given, InPlace
 from snapshot.errors import LayoutError, SnapshotError
 from snapshot.messages import Image, Message, Transcript
 from snapshot.models.ids import profile_for, unknown_profile
@@ -39,7 +40,7 @@ _NEWS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Compaction:
+class Compaction(InPlace):
     """The result of a compaction: what to send, what to keep, and what was done.
 
     Attributes:
@@ -52,6 +53,7 @@ class Compaction:
     archive: Archive | None
     report: Report
     _context: Context | None = field(default=None, repr=False, compare=False)
+    _given: Given | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         return f"<Compaction: {len(self.transcript.messages)} messages, {self.report!r}, {self.archive!r}>"
@@ -76,7 +78,7 @@ class Compaction:
         cut = self.archive.boundary if self.archive.messages else context.cut()
         candidate, rungs = without_pages(context, cut)
         report = replace(self.report, rungs=rungs, no_op="")
-        return _made(candidate, self.transcript, report)
+        return replace(_made(candidate, self.transcript, report), _given=self._given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +164,29 @@ def compacted(
     correction: Correction,
 ) -> Compaction:
     """What `compact` gives, with a correction of the estimate."""
-    transcript = transcript_of(conversation)
+    given = Given.of(conversation)
+    done = _compacted(
+        given.transcript,
+        model=model,
+        archive=archive,
+        trigger=trigger,
+        draft=draft,
+        options=options,
+        correction=correction,
+    )
+    return replace(done, _given=given)
+
+
+def _compacted(
+    transcript: Transcript,
+    *,
+    model: str,
+    archive: Archive | None,
+    trigger: Trigger,
+    draft: Transcript | Sequence[Any],
+    options: Options,
+    correction: Correction,
+) -> Compaction:
     new = drafted(draft)
     reader = profile_of(model, options)
     full = archive.restore(transcript) if archive is not None else transcript
