@@ -64,6 +64,14 @@ class Compaction(InPlace):
 
         return request(self.transcript, api)
 
+    def noted(self) -> Compaction:
+        """The same with a note in its report where nothing is known of the model."""
+        reader = self._context.reader if self._context is not None else None
+        if reader is None or reader.known:
+            return self
+        notes = (f"{reader.title}: it gets no pages; its window is the one given", *self.report.notes)
+        return replace(self, report=replace(self.report, notes=notes))
+
     def without_pages(self) -> Compaction:
         """The same conversation with text in place of its pages, where the model refuses or misreads them.
 
@@ -174,7 +182,7 @@ def compacted(
         options=options,
         correction=correction,
     )
-    return replace(done, _given=given)
+    return replace(done, _given=given).noted()
 
 
 def _compacted(
@@ -237,9 +245,9 @@ def profile_of(model: str, options: Options) -> ModelProfile:
         LayoutError: nothing is known of the model, and no window was given.
     """
     try:
-        return profile_for(model)
+        return profile_for(model, like=options.like or None)
     except LayoutError:
-        if not options.window:
+        if not options.window or options.like:
             raise
         return unknown_profile(model, window=options.window)
 
@@ -388,7 +396,7 @@ def _reason_to_wait(
 
 def _shows_images_to_the_blind(candidate: Candidate) -> bool:
     """Whether images would go to a reader that cannot see."""
-    return not candidate.context.reader.vision and any(
+    return candidate.context.reader.blind and any(
         isinstance(item, Image) for item in attachments(candidate.undrawn)
     )
 

@@ -297,11 +297,12 @@ def _with_list(
     """The body with another list in it, and what stands beside that where it changed."""
     if not way:
         return listed
-    if len(way) > 1:
-        return {**body, way[0]: _with_list(body[way[0]], way[1:], listed, changed)}
+    key, *inner = way
+    if inner:
+        return {**body, key: _with_list(body[key], tuple(inner), listed, changed)}
     system = next((changed[key] for key in _BESIDE if key in changed), None)
     beside = {key: system for key in _BESIDE if key in body and system is not None}
-    return {**body, **beside, way[0]: listed}
+    return {**body, **beside, key: listed}
 
 
 def _written(edit: Edit, format_name: str, api: str) -> list[dict[str, Any]]:
