@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -69,7 +70,7 @@ def test_what_is_kept_is_the_hosts_own(api, data):
     inside = [place for edit in edits for place in range(edit.start, edit.stop)]
     assert sorted([*kept, *inside]) == list(range(len(own)))
     # No two edits touch: they would be one.
-    assert all(one.stop < other.start for one, other in zip(edits, edits[1:], strict=False))
+    assert all(one.stop < other.start for one, other in pairwise(edits))
     assert [item for item in spliced if isinstance(item, Own)] == [own[place] for place in kept]
     assert all(any(item is own[place] for item in spliced) for place in kept)
     by_hand = applied(own, done)
