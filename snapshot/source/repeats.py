@@ -67,21 +67,28 @@ def fold_repeats(source: Source, *, visible_from: int = 0) -> Source:
     return writer.source()
 
 
-def expand_repeats(text: str, marks: Iterable[int]) -> str:
+def expand_repeats(text: str, marks: Iterable[int], *, most: int | None = None) -> str:
     """The text that `fold_repeats` was given, from the one that it gave and the offsets of its marks.
 
+    Args:
+        text: folded text.
+        marks: offsets in it of its marks, those of references among them.
+        most: characters that it may become; None: any.
+
     Raises:
-        ValueError: a reference goes to what is not there: the text is only a part, or no folded one.
+        ValueError: a reference goes to what is not there (the text is only a part, or no folded one), or
+            there would be more than `most` characters.
     """
     genuine = {mark for mark in marks if text[mark] == REPEAT}
     shown = _split(text)
     original: list[str] = []
-    offset = 0
+    offset = length = 0
     for number, line in enumerate(shown):
         match = _REFERENCE.fullmatch(line) if offset in genuine else None
         offset += len(line)
         if match is None:
             original.append(line)
+            length += len(line)
             continue
         if match["more"]:
             lines, times, up = 1, int(match["more"]), 1
@@ -89,7 +96,11 @@ def expand_repeats(text: str, marks: Iterable[int]) -> str:
             lines, times, up = int(match["lines"]), int(match["times"] or 1), int(match["up"])
         if not 0 < lines <= up <= number:
             raise ValueError(f"line {number + 1} refers to {lines} lines that are {up} lines up")
-        original += shown[number - up : number - up + lines] * times
+        block = shown[number - up : number - up + lines]
+        length += sum(map(len, block)) * times
+        if most is not None and length > most:
+            raise ValueError(f"line {number + 1} makes more than {most:,} characters of the text")
+        original += block * times
     return "".join(original)
 
 
