@@ -161,6 +161,14 @@ class _Room:
         fits = sum(map(base64_bytes, sizes)) <= (self.bytes or 0)
         return replace(pagination, sizes=tuple(sizes), fits=fits)
 
+    def left(self, pagination: Pagination) -> int | None:
+        """The bytes that are left beside a pagination; None where they need not be counted."""
+        if self.bytes is None:
+            return None
+        if not pagination.sizes:
+            return self.bytes - sum(self._sizes(pagination, weighed=True))
+        return self.bytes - sum(map(base64_bytes, pagination.sizes))
+
     def newest(self, pagination: Pagination) -> Pagination:
         """The newest pages that there is room for."""
         pages = pagination.pages
@@ -412,6 +420,7 @@ def _with_shorter_page(
         return cut
     layout = layout_for(name=pagination.tiers[number])
     share = _share_with_room(layout, room.tokens - cut.tokens)
+    bytes_left = room.left(cut)
     chars = edge - spans[number][0]
     for _ in range(_TRIES):
         if share < _SHORTEST:
@@ -420,7 +429,11 @@ def _with_shorter_page(
         led = room.counted(_set_anew(source, cut, begin, repeats=repeats, lead=layout))
         if led.fits:
             return led
-        share *= 0.85
+        ratio = 0.9
+        if bytes_left is not None:
+            size = sum(map(base64_bytes, page_sizes(led.printed, led.stretches[0], threads=room.threads)))
+            ratio = 0.97 * bytes_left / size if size > bytes_left else ratio
+        share *= ratio
     return cut
 
 
