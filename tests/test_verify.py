@@ -27,10 +27,16 @@ TEXT = (
 )
 
 
+def said(times: int) -> str:
+    """The text so often, no line like another: what is said again would be a reference."""
+    lines = TEXT.splitlines()
+    return "".join(f"{line} {number}\n" for number in range(times) for line in lines)
+
+
 @pytest.fixture(scope="module")
 def rendered(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("verify")
-    (folder / "a.txt").write_text(TEXT * 40, encoding="utf-8")
+    (folder / "a.txt").write_text(said(40), encoding="utf-8")
     run("render", folder / "a.txt", "-m", "claude-haiku-4-5", "-o", folder / "pages")
     return folder / "pages"
 
@@ -174,7 +180,7 @@ source = "a test"
 """,
         encoding="utf-8",
     )
-    (folder / "a.txt").write_text(TEXT * 375, encoding="utf-8")
+    (folder / "a.txt").write_text(said(375), encoding="utf-8")
     run("--layouts", folder / "layouts", "render", folder / "a.txt", "-m", "tiny-1", "-o", folder / "pages")
     return folder
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snapshot.commands._console import DONE, FAILED, print_json, say, tell, write_data
+from snapshot.errors import PageError
 
 if TYPE_CHECKING:
     from snapshot.pages.manifest import Manifest
+    from snapshot.pages.readback import ReadPage
 
 __all__ = ["fill"]
 
@@ -35,14 +38,20 @@ def _run(arguments: argparse.Namespace) -> int:
         return _check(arguments, manifest)
     read = folder.open_pages(arguments.folder, manifest, font=arguments.font)
     if arguments.json:
-        pages = [
-            {"number": entry.number, "text": strict_text(read(entry).text)[0]} for entry in manifest.pages
-        ]
-        print_json({"schema": "snapshot-pages/read/1", "pages": pages})
+        found = [(entry.number, read(entry)) for entry in manifest.pages]
+        pages = [{"number": number, "text": strict_text(page.text)[0]} for number, page in found]
+        said = {"text": strict_text(_expanded([page for _, page in found], manifest))[0]}
+        print_json(
+            {"schema": "snapshot-pages/read/1", "pages": pages, **(said if manifest.source.repeats else {})}
+        )
         return DONE
     lone = 0
-    for entry in manifest.pages:
-        text, replaced = strict_text(read(entry).text)
+    if manifest.source.repeats:
+        texts = iter([_expanded([read(entry) for entry in manifest.pages], manifest)])
+    else:
+        texts = (read(entry).text for entry in manifest.pages)
+    for said_on_them in texts:
+        text, replaced = strict_text(said_on_them)
         lone += replaced
         write_data(text.encode("utf-8"))
     if lone:
@@ -50,11 +59,28 @@ def _run(arguments: argparse.Namespace) -> int:
     return DONE
 
 
+def _expanded(pages: Sequence[ReadPage], manifest: Manifest) -> str:
+    """What pages say together, with the lines that their references stand for."""
+    from snapshot.source.repeats import expand_repeats
+
+    marks: list[int] = []
+    length = 0
+    for page in pages:
+        marks += (length + mark for mark in page.marks)
+        length += len(page.text)
+    try:
+        return expand_repeats(
+            "".join(page.text for page in pages), marks, most=manifest.source.original_chars
+        )
+    except ValueError as error:
+        raise PageError(f"the pages refer to what they do not show ({error}); render them again") from error
+
+
 def _check(arguments: argparse.Namespace, manifest: Manifest) -> int:
     from snapshot.pages import folder
 
     problems = folder.check(arguments.folder, manifest, font=arguments.font)
-    pages, chars = len(manifest.pages), manifest.source.chars
+    pages, chars = len(manifest.pages), manifest.source.original_chars
     if arguments.json:
         found = [{"page": item.page, "file": item.file, "problem": item.problem} for item in problems]
         print_json({"schema": "snapshot-pages/check/1", "pages": pages, "chars": chars, "problems": found})

@@ -88,7 +88,7 @@ def _run(arguments: argparse.Namespace) -> int:
     redactions = redactor.counts if redactor is not None else {}
     model = arguments.model or transcript.model or DEFAULT_MODEL
     layout = layout_for(model, name=arguments.layout, like=arguments.like)
-    source = source_of(transcript, reasoning=not arguments.no_reasoning)
+    source = source_of(transcript, reasoning=not arguments.no_reasoning, repeats=True)
     if not source.text:
         raise SnapshotError(f"{arguments.session}: nothing in it to render")
     output = arguments.output or _default_output(arguments.session)
@@ -138,7 +138,7 @@ def _progress() -> Callable[[int, int], None] | None:
 
 
 def _summary(manifest: Manifest, model: str, output: Path) -> str:
-    totals, chars = manifest.totals, manifest.source.chars
+    totals, chars = manifest.totals, manifest.source.original_chars
     pages, tokens, text_tokens = totals.pages, totals.tokens, totals.text_tokens
     line = (
         f"{output}: {pages} page{'s' * (pages != 1)} for {model}, {chars:,} characters in {tokens:,} tokens; "

@@ -42,14 +42,18 @@ def statements_for(context: Context, archive: Archive) -> tuple[Statement, ...]:
     return chosen(found, costs, int(STATEMENTS * context.budget.goal), shown)
 
 
-def facts_of(context: Context, archive: Archive, tail: Sequence[Message]) -> Beside:
-    """The factsheet of what the archive's pages or its summary stand for, without what is text besides."""
+def facts_of(
+    context: Context, archive: Archive, tail: Sequence[Message], *, most: int | None = None
+) -> Beside:
+    """The factsheet of what the archive's pages or its summary stand for, without what is text besides; in at
+    most `most` tokens, where that is less than its share."""
+    room = FACTS * context.budget.goal
     text = [*words_of(context.messages[: context.head]), *words_of(tail), archive.ledger, archive.summary]
     sheet = factsheet(
         archive.source,
         archive.pages,
         tail="\n".join([*text, *(item.text for item in archive.statements)]),
-        budget=int(FACTS * context.budget.goal / context.estimator.scale),
+        budget=int((room if most is None else min(room, most)) / context.estimator.scale),
         reader=context.reader,
         keep=[value for _, value in resources_of(archive.messages, context.options.keep_fields)],
         referred=archive.referred if archive.pages else (),

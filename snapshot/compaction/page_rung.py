@@ -13,6 +13,7 @@ from snapshot.compaction.candidate import Candidate, Step
 from snapshot.compaction.context import Context
 from snapshot.compaction.image_rung import without
 from snapshot.compaction.limits import bytes_left, page_room
+from snapshot.compaction.page_images import base64_bytes, most_bytes, page_sizes
 from snapshot.compaction.pagination import Pagination, paginate
 from snapshot.compaction.summary.offline import digest
 from snapshot.compaction.verbatim import fitted
@@ -25,8 +26,9 @@ _OUTLINE = 0.04
 _LEAST_OUTLINE = 128
 # Share of the safe input that a conversation with pages must have free when it is compacted again.
 _FREE = 0.2
-# Bytes of a body that a token of a factsheet, and a character of what stands beside the pages, take at most.
-_BYTES_A_TOKEN, _BYTES_A_CHARACTER = 8, 6
+# Bytes of a body that a token of a factsheet takes, and a character of what stands beside the pages, at most;
+# and the share of the body that is kept for the factsheet at most.
+_BYTES_A_TOKEN, _BYTES_A_CHARACTER, _FACTS_IN_BODY = 6, 6, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,8 @@ class PageRung:
         if candidate.pagination is None:
             return Step(None, "there is no room for a page")
         pagination = candidate.pagination
+        if _too_large(context, pagination):
+            return Step(None, "a page has more bytes than the provider takes of an image")
         candidate = _with_facts(candidate, whole)
         if candidate.tokens >= whole:
             pages = candidate.tokens - context.cost((*candidate.head, *candidate.tail))
@@ -107,17 +111,17 @@ def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: in
     source = archive.source
     # Pages from before references were printed go on without.
     repeats = former is None or bool(context.former and context.former.printed_pages)
+    body = bytes_left(context, around.undrawn)
+    if body is not None:
+        body -= min(_BYTES_A_TOKEN * _facts_room(context), int(_FACTS_IN_BODY * max(0, body)))
 
     def paged(most_tokens: int, goal_tokens: int | None, beside: str = "") -> Pagination:
-        body = bytes_left(context, around.undrawn)
-        if body is not None:
-            body = max(0, body - _BYTES_A_TOKEN * _facts_room(context) - _BYTES_A_CHARACTER * len(beside))
         return paginate(
             source,
             layout,
             most_pages=room,
             most_tokens=most_tokens,
-            most_bytes=body,
+            most_bytes=None if body is None else max(0, body - _BYTES_A_CHARACTER * len(beside)),
             goal_tokens=goal_tokens,
             former=former,
             repeats=repeats,
@@ -152,6 +156,27 @@ def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: in
     return replace(candidate, archive=archive, pagination=pagination)
 
 
+def _too_large(context: Context, pagination: Pagination) -> bool:
+    """Whether a page is larger than the provider's limit on a single image. No page of a shipped layout can
+    be larger than what its providers allow; a caller's own limit may be anything."""
+    most = context.limits.get("image_bytes")
+    return most is not None and any(
+        most_bytes(stretch.layout) > most
+        and any(
+            base64_bytes(size) > most
+            for size in page_sizes(pagination.printed, stretch, threads=context.options.threads)
+        )
+        for stretch in pagination.stretches
+    )
+
+
+def _bytes_of(pagination: Pagination) -> int:
+    """Bytes of the pages in base64; the most that they can have where nobody had to count them."""
+    if pagination.sizes:
+        return sum(map(base64_bytes, pagination.sizes))
+    return sum(most_bytes(stretch.layout) * len(stretch.pages) for stretch in pagination.stretches)
+
+
 def _verbatim_room(context: Context, layout: Layout) -> int:
     """Tokens that head and tail may take, so that what is beside the pages and a page have room."""
     lead = context.cost(archive_messages(Archive(0, context.messages[:1], "")))
@@ -169,7 +194,10 @@ def _with_facts(candidate: Candidate, whole: int) -> Candidate:
     """The candidate with its factsheet, unless that would make it dearer than the text."""
     context, archive = candidate.context, candidate.archive
     assert archive is not None
-    sheet: Beside = facts_of(context, archive, context.messages[candidate.cut :])
+    room = bytes_left(context, candidate.undrawn)
+    if room is not None and candidate.pagination is not None:
+        room = max(0, room - _bytes_of(candidate.pagination)) // _BYTES_A_TOKEN
+    sheet: Beside = facts_of(context, archive, context.messages[candidate.cut :], most=room)
     if not sheet.text:
         return candidate
     more = replace(

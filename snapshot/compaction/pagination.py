@@ -161,6 +161,14 @@ class _Room:
         fits = sum(map(base64_bytes, sizes)) <= (self.bytes or 0)
         return replace(pagination, sizes=tuple(sizes), fits=fits)
 
+    def left(self, pagination: Pagination) -> int | None:
+        """The bytes that are left beside a pagination; None where they need not be counted."""
+        if self.bytes is None:
+            return None
+        if not pagination.sizes:
+            return self.bytes - sum(self._sizes(pagination, weighed=True))
+        return self.bytes - sum(map(base64_bytes, pagination.sizes))
+
     def newest(self, pagination: Pagination) -> Pagination:
         """The newest pages that there is room for."""
         pages = pagination.pages
@@ -244,32 +252,38 @@ def paginate(
     """
     goal = most_tokens if goal_tokens is None else min(goal_tokens, most_tokens)
     room = _Room(most_pages, most_tokens, most_bytes, threads)
+    ways = [_settings(source, layout, room, goal, former.left_out if former else 0, repeats=repeats)]
     if former is not None and len(former.pages) > 1:
-        tried = _continuations(source, layout, former, repeats=repeats)
-    else:
-        tried = _settings(source, layout, room, goal, repeats=repeats)
-    seen: list[Pagination] = []
-    fitting: list[Pagination] = []
-    for pagination in tried:
-        counted = room.counted(pagination)
-        if counted.fits and counted.tokens <= goal:
-            return counted
-        seen.append(counted)
-        fitting += [counted] if counted.fits else []
-    if fitting:
-        return fitting[0]
+        # Where its pages have no room as they are, denser ones come before leaving out: both end the cache.
+        # Where even these have none, its newest pages stay.
+        ways.insert(0, _continuations(source, layout, former, repeats=repeats))
+    choices: tuple[Pagination, ...] = ()
+    for tried in ways:
+        seen = [room.counted(pagination) for pagination in _until(tried, room, goal)]
+        choices = choices or (seen[-1], seen[0])
+        fitting = [pagination for pagination in seen if pagination.fits]
+        if fitting:
+            return fitting[-1] if fitting[-1].tokens <= goal else fitting[0]
     roomy = max(goal, int(most_tokens * (1 - _LEAST_FREE)))
     rooms = (replace(room, tokens=roomy), room)
-    return _without_oldest(source, (seen[-1], seen[0]), rooms, repeats=repeats)
+    return _without_oldest(source, choices, rooms, repeats=repeats)
+
+
+def _until(tried: Iterator[Pagination], room: _Room, goal: int) -> Iterator[Pagination]:
+    """What is tried, up to the first that has room and meets the goal."""
+    for pagination in tried:
+        yield pagination
+        if pagination.tokens <= goal and room.counted(pagination).fits:
+            return
 
 
 def _settings(
-    source: Source, layout: Layout, room: _Room, goal: int, *, repeats: bool
+    source: Source, layout: Layout, room: _Room, goal: int, start: int, *, repeats: bool
 ) -> Iterator[Pagination]:
-    """The whole source in the layout's own cells, then more and more of its oldest part denser."""
-    printed = fold_repeats(source) if repeats else source
-    clear = _measured(printed, layout, 0, len(printed.text))
-    best = Pagination((clear,), printed=printed)
+    """The source from `start` on in the layout's own cells, then more and more of its oldest part denser."""
+    printed = fold_repeats(source, visible_from=start) if repeats else source
+    clear = _measured(printed, layout, start, len(printed.text))
+    best = Pagination((clear,), start, printed=printed)
     yield best
     fits = room.counted(best).fits
     dense = _denser(layout)
@@ -280,9 +294,9 @@ def _settings(
         last = share == _DENSE_SHARES[-1] and not fits
         if edge < 1 or not (last or _may_reach(clear, edge, dense, goal if fits else room.tokens)):
             continue
-        older = _measured(printed, dense, 0, clear.pages[edge - 1].stop)
+        older = _measured(printed, dense, start, clear.pages[edge - 1].stop)
         rest = (Stretch(layout, clear.pages[edge:]),) if edge < len(clear.pages) else ()
-        found = Pagination((older, *rest), printed=printed)
+        found = Pagination((older, *rest), start, printed=printed)
         yield found
         fits = fits or room.counted(found).fits
 
@@ -406,6 +420,7 @@ def _with_shorter_page(
         return cut
     layout = layout_for(name=pagination.tiers[number])
     share = _share_with_room(layout, room.tokens - cut.tokens)
+    bytes_left = room.left(cut)
     chars = edge - spans[number][0]
     for _ in range(_TRIES):
         if share < _SHORTEST:
@@ -414,7 +429,11 @@ def _with_shorter_page(
         led = room.counted(_set_anew(source, cut, begin, repeats=repeats, lead=layout))
         if led.fits:
             return led
-        share *= 0.85
+        ratio = 0.9
+        if bytes_left is not None:
+            size = sum(map(base64_bytes, page_sizes(led.printed, led.stretches[0], threads=room.threads)))
+            ratio = 0.97 * bytes_left / size if size > bytes_left else ratio
+        share *= ratio
     return cut
 
 

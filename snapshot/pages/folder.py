@@ -41,7 +41,9 @@ from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.compress import compressor_for
 from snapshot.raster.face import cell_of, extra_of, shipped_faces
 from snapshot.source.marks import reading_guide
+from snapshot.source.repeats import expand_repeats
 from snapshot.source.source import Elision, Source, strict_text
+from snapshot.source.text import Repeat
 from snapshot.typeset.prepared import PreparedText
 from snapshot.typeset.shaped import ShapedCluster
 
@@ -149,7 +151,8 @@ def read_source(folder: Path, manifest: Manifest) -> Source:
         elisions = tuple(Elision(item.offset, item.type, item.bytes) for item in entry.elisions)
         if _digest(text) != entry.sha256:
             raise PageError(f"{path}: changed since the pages were rendered; render them again")
-        return Source(text, entry.marks, elisions=elisions)
+        repeats = tuple(Repeat(*item) for item in entry.repeats)
+        return Source(text, entry.marks, elisions=elisions, repeats=repeats)
     except OSError as error:
         raise PageError(f"{path}: the source text cannot be read ({error.strerror})") from error
     except (ValueError, IndexError) as error:
@@ -323,7 +326,19 @@ def check(folder: Path, manifest: Manifest, *, font: str | Path | None = None) -
     if not found and marks != text.folded_marks():
         problem = "the marks on the pages are not those of the source"
         found.append(Mismatch(0, MANIFEST, problem, "read back"))
+    if not found and not _refers_as_told(source, manifest):
+        problem = "the references on the pages do not stand for what the manifest says"
+        found.append(Mismatch(0, MANIFEST, problem, "complete"))
     return found
+
+
+def _refers_as_told(source: Source, manifest: Manifest) -> bool:
+    """Whether the references of a source stand for as many characters as its manifest says."""
+    chars = manifest.source.original_chars
+    try:
+        return len(expand_repeats(source.text, source.marks, most=chars)) == chars
+    except ValueError:
+        return False
 
 
 def foreign_pages(folder: Path, manifest: Manifest) -> list[str]:
@@ -409,11 +424,14 @@ def _manifest(
             ),
             folded=setting.folds(source),
             code_points=setting.code_points(source),
+            repeats=tuple(
+                (item.start, item.stop, item.original_start, item.original_stop) for item in source.repeats
+            ),
         ),
         totals=Totals(
             pages=len(entries),
             tokens=sum(entry.tokens for entry in entries),
-            text_tokens=text_tokens(source.text, layout.reader),
+            text_tokens=text_tokens(expand_repeats(source.text, source.marks), layout.reader),
         ),
         guide=reading_guide(lines=bool(layout.text_columns), repeats=bool(source.repeats)),
         pages=tuple(entries),

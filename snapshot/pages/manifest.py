@@ -120,6 +120,8 @@ class SourceEntry(Struct, frozen=True):
         elisions: payloads, images and files.
         folded: source characters that no page shows, by kind of fold.
         code_points: characters printed as code points, by script or kind.
+        repeats: references to lines that were shown before: the half-open span of each, and that of the text
+            without references that it stands for.
     """
 
     file: SourceFile
@@ -130,6 +132,12 @@ class SourceEntry(Struct, frozen=True):
     elisions: tuple[ElisionEntry, ...]
     folded: dict[Name, Some] = {}
     code_points: dict[Name, Some] = {}
+    repeats: tuple[tuple[Count, Count, Count, Count], ...] = ()
+
+    @property
+    def original_chars(self) -> int:
+        """Characters of the text without references."""
+        return self.chars + sum(last - first - (stop - start) for start, stop, first, last in self.repeats)
 
 
 class Totals(Struct, frozen=True):
@@ -225,6 +233,14 @@ class Manifest(Struct, frozen=True):
                 yield f"page {page.number}: its span {page.start} to {page.stop} is not one of the source's"
         if any(one >= other for one, other in pairwise(self.source.surrogates)):
             yield "source: its surrogates are not in order"
+        at = before = 0
+        for start, stop, first, last in self.source.repeats:
+            if not (
+                at <= start < stop <= self.source.chars and first - before == start - at and first < last
+            ):
+                yield "source: its references do not follow each other"
+                return
+            at, before = stop, last
 
 
 def load_manifest(folder: Path) -> Manifest:

@@ -308,6 +308,7 @@ def render(
     layout: str | Layout | None = None,
     font: str | Path | None = None,
     reasoning: bool = True,
+    repeats: bool = False,
     threads: int | None = None,
     compress: str = "default",
     redact: bool | Redactor = True,
@@ -320,6 +321,8 @@ def render(
         layout: a layout, or the name of one, in place of the model's own.
         font: a font file to use before the layout's own face.
         reasoning: include what the model thought, where `source` is a transcript.
+        repeats: print references in place of lines of a transcript that were shown before; spans are then
+            those of `source_of(transcript, repeats=True)`.
         threads: how many pages are made at once; the bytes do not depend on it.
         compress: "default", "fast" (large files, soon done) or "small" (slow); the pixels are the same.
         redact: replace the credentials in a transcript, or a redactor of one's own, which then says how
@@ -335,7 +338,7 @@ def render(
 
             redactor = redact if isinstance(redact, Redactor) else Redactor()
             source = redactor.transcript(source)
-        source = source_of(source, reasoning=reasoning)
+        source = source_of(source, reasoning=reasoning, repeats=repeats)
     elif isinstance(source, str):
         source = Source(source)
     chosen = layout if isinstance(layout, Layout) else layout_for(model, name=layout)

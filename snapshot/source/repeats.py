@@ -5,8 +5,9 @@ A run of lines that stands word for word earlier in the source becomes one line,
     ⇐29 lines as 412 lines up in result 7: def parse(self, text):
 
 which says how many lines stood there, how many lines above the reference the first of them stands, and, for
-the reader, in which entry and how the block begins. A block that is said several times over says so, and a
-run of one line is that line and a count:
+the reader, in which entry and how the block begins: with words that tell it from others, so that a line of
+quotes or a bracket is followed by … and the first one that says more. A block that is said several times over
+says so, and a run of one line is that line and a count:
 
     ⇐3 lines 57 times as 3 lines up in result 7: waiting for the server
     ⇐the line above, 57 times more
@@ -34,10 +35,11 @@ __all__ = ["expand_repeats", "fold_repeats", "folded_offset", "original_span"]
 # Lines of the shortest block. What two texts have in common by chance is seldom longer than two.
 _FEWEST = 3
 # A reference must be shorter than what it stands for by this factor: to look up costs the reader something.
-_PAYS = 2
+_PAYS = 3
 # Earlier places that a block is compared with, the newest ones, and characters shown of its first words.
 _PLACES = 8
 _WORDS, _LABEL = 40, 40
+_TELLING = 6  # letters and digits of words that tell one block from others
 # Lines that a page may print as more than one, for their carriage returns, and lines that it prints otherwise
 # at the end of an entry, for a control string that nothing ends.
 _RETURNS = re.compile(r"\r(?!\r*\n)")
@@ -67,21 +69,28 @@ def fold_repeats(source: Source, *, visible_from: int = 0) -> Source:
     return writer.source()
 
 
-def expand_repeats(text: str, marks: Iterable[int]) -> str:
+def expand_repeats(text: str, marks: Iterable[int], *, most: int | None = None) -> str:
     """The text that `fold_repeats` was given, from the one that it gave and the offsets of its marks.
 
+    Args:
+        text: folded text.
+        marks: offsets in it of its marks, those of references among them.
+        most: characters that it may become; None: any.
+
     Raises:
-        ValueError: a reference goes to what is not there: the text is only a part, or no folded one.
+        ValueError: a reference goes to what is not there (the text is only a part, or no folded one), or
+            there would be more than `most` characters.
     """
     genuine = {mark for mark in marks if text[mark] == REPEAT}
     shown = _split(text)
     original: list[str] = []
-    offset = 0
+    offset = length = 0
     for number, line in enumerate(shown):
         match = _REFERENCE.fullmatch(line) if offset in genuine else None
         offset += len(line)
         if match is None:
             original.append(line)
+            length += len(line)
             continue
         if match["more"]:
             lines, times, up = 1, int(match["more"]), 1
@@ -89,7 +98,11 @@ def expand_repeats(text: str, marks: Iterable[int]) -> str:
             lines, times, up = int(match["lines"]), int(match["times"] or 1), int(match["up"])
         if not 0 < lines <= up <= number:
             raise ValueError(f"line {number + 1} refers to {lines} lines that are {up} lines up")
-        original += shown[number - up : number - up + lines] * times
+        block = shown[number - up : number - up + lines]
+        length += sum(map(len, block)) * times
+        if most is not None and length > most:
+            raise ValueError(f"line {number + 1} makes more than {most:,} characters of the text")
+        original += block * times
     return "".join(original)
 
 
@@ -190,6 +203,20 @@ class _Lines:
 def _label(head: str) -> str:
     """What an entry is called, from the words behind its mark."""
     return _words(head.partition(FIELD)[0], _LABEL)
+
+
+def _first_words(lines: Sequence[str]) -> str:
+    """How a block begins, in words that tell it from others."""
+    said = filter(None, (_words(text, _WORDS) for text in lines))
+    words = next(said, "")
+    if _is_telling(words):
+        return words
+    more = next(filter(_is_telling, said), "")
+    return _words(f"{words} … {more}", _WORDS) if more else words
+
+
+def _is_telling(words: str) -> bool:
+    return sum(map(str.isalnum, words)) >= _TELLING
 
 
 def _words(text: str, most: int) -> str:
@@ -295,9 +322,7 @@ class _Writer:
     def _block(self, size: int, times: int, place: int) -> str:
         """The reference to `size` lines that stand at the line `place` of the new text."""
         first = self.origins[place]
-        words = next(
-            filter(None, (_words(text, _WORDS) for text in self.lines.texts[first : first + size])), ""
-        )
+        words = _first_words(self.lines.texts[first : first + size])
         label = self.lines.labels[self.lines.sections[first]]
         over = f" {times} times" if times > 1 else ""
         up = len(self.ids) - place
