@@ -10,7 +10,8 @@ import pytest
 
 from snapshot.compaction import Options, compact
 from snapshot.compaction.boundaries import groups, repair
-from snapshot.compaction.estimate import Estimator, context_usage
+from snapshot.compaction.estimate import Estimator
+from snapshot.compaction.tally import context_usage
 from snapshot.compaction.limits import body_bytes
 from snapshot.compaction.options import Budget
 from snapshot.messages import Image, Message, Text, Transcript, Usage

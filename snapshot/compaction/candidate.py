@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 
 from snapshot.compaction.archive import Archive, PagedPart
 from snapshot.compaction.context import Context
-from snapshot.compaction.limits import body_bytes, excess, page_bytes, usable
+from snapshot.compaction.limits import excess, page_bytes, usable
 from snapshot.compaction.pagination import Pagination, Stretch
 from snapshot.compaction.replaced import attachments
 from snapshot.messages import Image, Message
@@ -64,21 +64,32 @@ class Candidate:
         return self.messages[self.cut :]
 
     @cached_property
-    def undrawn(self) -> tuple[Message, ...]:
-        """The request with marks in place of the pages."""
+    def frame(self) -> tuple[Message, ...]:
+        """What carries the archive, with marks in place of the pages."""
         from snapshot.compaction.assemble import archive_messages
 
         if self.archive is None or self.archive.light:
-            return self.messages
-        frame = archive_messages(self.archive, per_message=self.context.limits.get("images_per_message"))
-        return (*self.head, *frame, *self.tail)
+            return ()
+        return archive_messages(self.archive, per_message=self.context.limits.get("images_per_message"))
+
+    @cached_property
+    def undrawn(self) -> tuple[Message, ...]:
+        """The request with marks in place of the pages."""
+        return (*self.head, *self.frame, *self.tail) if self.replaced else self.messages
 
     @cached_property
     def tokens(self) -> int:
         """Estimated tokens of the request: pages at their price, not at that of the marks for them."""
+        context = self.context
         marks = sum(len(stretch.pages) for stretch in self.stretches)
         pages = sum(page.tokens for stretch in self.stretches for page in stretch.pages)
-        return self.context.cost(self.undrawn) - marks * self.context.mark_tokens + pages
+        costs = context.costs_of(self.messages)
+        if self.replaced:
+            text = sum(costs[: context.head]) + sum(costs[self.cut :])
+            text += sum(map(context.estimator.message, self.frame))
+        else:
+            text = sum(costs)
+        return context.estimator.overhead + text - marks * context.mark_tokens + pages
 
     @property
     def stretches(self) -> tuple[Stretch, ...]:
@@ -97,12 +108,14 @@ class Candidate:
         body = limits.get("request_bytes")
         if body is not None:
             pages = sum(page_bytes(stretch.layout) * len(stretch.pages) for stretch in self.stretches)
-            if body_bytes(messages) + pages > usable(body):
+            if self.context.body_bytes(messages) + pages > usable(body):
                 return True
         if excess(self.context, messages) > 0:
             return True
         most = limits.get("images_per_message")
-        return most is not None and any(
+        if most is None or self.context.images_in(messages) <= most:
+            return False
+        return any(
             sum(isinstance(item, Image) for item in attachments((message,))) > most for message in messages
         )
 

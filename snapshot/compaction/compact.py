@@ -3,16 +3,18 @@ it."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Unpack
 
-from snapshot.compaction import boundaries
 from snapshot.compaction.archive import Archive, Changed
+from snapshot.compaction.boundaries import Group
 from snapshot.compaction.candidate import Candidate
 from snapshot.compaction.context import Context
 from snapshot.compaction.drawing import drawn
-from snapshot.compaction.estimate import ContextUsage, Estimator, context_usage
+from snapshot.compaction.estimate import ContextUsage, Estimator, usage_of
+from snapshot.compaction.history import History, histories
 from snapshot.compaction.ladder import climb, without_pages
 from snapshot.compaction.options import (
     Budget,
@@ -23,7 +25,6 @@ from snapshot.compaction.options import (
     spell_out_settings,
 )
 from snapshot.compaction.projection import projected
-from snapshot.compaction.replaced import attachments
 from snapshot.compaction.report import Report, RungReport
 from snapshot.compaction.restoring import is_frame
 from snapshot.errors import LayoutError, SnapshotError
@@ -163,11 +164,34 @@ def compacted(
 ) -> Compaction:
     """What `compact` gives, with a correction of the estimate."""
     transcript = transcript_of(conversation)
-    new = drafted(draft)
+    with histories.of(transcript.messages) as history:
+        return _compacted(
+            transcript,
+            drafted(draft),
+            history=history,
+            model=model,
+            archive=archive,
+            trigger=trigger,
+            options=options,
+            correction=correction,
+        )
+
+
+def _compacted(
+    transcript: Transcript,
+    new: tuple[Message, ...],
+    *,
+    history: History,
+    model: str,
+    archive: Archive | None,
+    trigger: Trigger,
+    options: Options,
+    correction: Correction,
+) -> Compaction:
     reader = profile_of(model, options)
     full = archive.restore(transcript) if archive is not None else transcript
-    messages, repairs = boundaries.repair((*full.messages, *new))
-    usage = context_usage(messages, reader, overhead=options.overhead)
+    messages, repairs = history.repaired((*full.messages, *new) if new else full.messages)
+    usage = usage_of(history.tally(messages, reader), overhead=options.overhead)
     estimator = replace(usage.estimator, scale=usage.estimator.scale * correction.scale)
     context = _context(
         model=model,
@@ -178,6 +202,7 @@ def compacted(
         archive=archive,
         format_name=full.format,
         last_resort=correction.last_resort,
+        history=history,
     )
     projection = projected(context)
     before = projection.tokens if projection is not None else context.cost(messages)
@@ -248,14 +273,15 @@ def _context(
     archive: Archive | None,
     format_name: str,
     last_resort: bool,
+    history: History,
 ) -> Context:
     window = options.window or reader.window
     if window <= 0:
         raise SnapshotError(f"the window of {model} is not known: say how many tokens it has")
     budget = Budget.of(options, window, options.max_output or reader.max_output)
-    groups = boundaries.groups(messages)
+    groups = history.boundaries(messages).groups
     if archive is None:
-        head = _head(groups, messages, estimator, budget)
+        head = _head(groups, messages, estimator, budget, history.tally(messages, reader).openings)
     else:
         head = archive.head
         if archive.boundary > len(messages):
@@ -273,6 +299,7 @@ def _context(
         former=archive,
         format=format_name,
         last_resort=last_resort,
+        history=history,
     )
 
 
@@ -304,7 +331,11 @@ def _with_redaction(context: Context) -> Context:
 
 
 def _head(
-    groups: Sequence[boundaries.Group], messages: Sequence[Message], estimator: Estimator, budget: Budget
+    groups: Sequence[Group],
+    messages: Sequence[Message],
+    estimator: Estimator,
+    budget: Budget,
+    openings: Sequence[int],
 ) -> int:
     """How many messages lead: system messages, the first request unless it is bulk itself, and archives.
 
@@ -313,12 +344,13 @@ def _head(
     head = 0
     while head < len(messages) and messages[head].role == "system":
         head += 1
-    first = next((group for group in groups if group.start >= head), None)
+    at = bisect_left(groups, head, key=lambda group: group.start)
+    first = groups[at] if at < len(groups) else None
     if first is not None and first.turn:
         cost = sum(map(estimator.message, messages[head : first.stop]))
         if cost <= budget.goal // 4 or any(map(is_frame, messages[head : first.stop])):
             head = first.stop
-    frames = [at for at, message in enumerate(messages) if is_frame(message)]
+    frames = [at for at in openings if is_frame(messages[at])]
     return max(head, frames[-1] + 1) if frames else head
 
 
@@ -365,7 +397,7 @@ def _reason_to_wait(
 def _shows_images_to_the_blind(candidate: Candidate) -> bool:
     """Whether images would go to a reader that cannot see."""
     return not candidate.context.reader.vision and any(
-        isinstance(item, Image) for item in attachments(candidate.undrawn)
+        isinstance(item, Image) for item in candidate.context.attachments(candidate.undrawn)
     )
 
 
@@ -402,7 +434,7 @@ def _reason_to_drop(
 def _blank(context: Context, usage: ContextUsage, before: int) -> Report:
     budget = context.budget
     return Report(
-        images=_images(context.messages),
+        images=context.images_in(context.messages),
         before=before,
         after=before,
         occupancy=usage.tokens,
@@ -413,10 +445,6 @@ def _blank(context: Context, usage: ContextUsage, before: int) -> Report:
         head=context.head,
         tail=len(context.messages) - context.head,
     )
-
-
-def _images(messages: Sequence[Message]) -> int:
-    return sum(isinstance(item, Image) for item in attachments(messages))
 
 
 def _stayed(
@@ -456,11 +484,11 @@ def _figures(candidate: Candidate) -> dict[str, Any]:
     middle = len(archive.messages) if archive is not None else 0
     figures: dict[str, Any] = {
         "after": candidate.tokens,
-        "images": _images(candidate.undrawn),
+        "images": context.images_in(candidate.undrawn),
         "head": context.head,
         "middle": middle or candidate.cut - context.head,
         "tail": len(context.messages) - candidate.cut,
-        "tail_tokens": context.cost(candidate.tail) - context.estimator.overhead,
+        "tail_tokens": sum(context.costs_of(candidate.messages)[candidate.cut :]),
         "notes": candidate.notes,
         "pages": sum(len(stretch.pages) for stretch in candidate.stretches),
         "page_tokens": sum(page.tokens for stretch in candidate.stretches for page in stretch.pages),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from snapshot.compaction.context import Context
     from snapshot.pages.layout import Layout
 
-__all__ = ["body_bytes", "excess", "page_bytes", "page_room", "usable"]
+__all__ = ["body_bytes", "excess", "message_bytes", "page_bytes", "page_room", "usable"]
 
 # A drawn page takes about a quarter of its raw bits; what is reckoned with is more.
 _BYTES_PER_BIT = 0.4 / 8
@@ -34,20 +34,24 @@ def page_bytes(layout: Layout) -> int:
 
 def body_bytes(messages: Sequence[Message]) -> int:
     """About the bytes of messages in a request: text, and attachments in base64."""
+    return sum(map(message_bytes, messages))
+
+
+def message_bytes(message: Message) -> int:
+    """About the bytes of a message in a request."""
     size = 0
-    for message in messages:
-        for part in message.parts:
-            inner = part.content if isinstance(part, ToolResult) else (part,)
-            for item in inner:
-                match item:
-                    case Text(text) | Reasoning(text):
-                        size += len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-                    case ToolCall(_, name, arguments):
-                        size += len(name) + len(arguments)
-                    case Image(data=data) | File(data=data):
-                        size += len(data) * 4 // 3
-                    case _:
-                        size += len(item.json)
+    for part in message.parts:
+        inner = part.content if isinstance(part, ToolResult) else (part,)
+        for item in inner:
+            match item:
+                case Text(text) | Reasoning(text):
+                    size += len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+                case ToolCall(_, name, arguments):
+                    size += len(name) + len(arguments)
+                case Image(data=data) | File(data=data):
+                    size += len(data) * 4 // 3
+                case _:
+                    size += len(item.json)
     return size
 
 
@@ -55,7 +59,7 @@ def excess(context: Context, messages: Sequence[Message]) -> int:
     """How many of the oldest images and documents must go for the provider's limits on their number and
     bytes."""
     limits = context.limits
-    shown = attachments(messages)
+    shown = context.attachments(messages)
     over = 0
     most = limits.get("images_per_request")
     images = sum(isinstance(item, Image) for item in shown)
@@ -71,7 +75,11 @@ def excess(context: Context, messages: Sequence[Message]) -> int:
         over += 1
     body = limits.get("request_bytes")
     if body is not None:
-        left = body_bytes(messages) - usable(body) - sum(len(item.data) * 4 // 3 for item in shown[:over])
+        left = (
+            context.body_bytes(messages)
+            - usable(body)
+            - sum(len(item.data) * 4 // 3 for item in shown[:over])
+        )
         while left > 0 and over < len(shown):
             left -= len(shown[over].data) * 4 // 3
             over += 1
