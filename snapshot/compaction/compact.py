@@ -249,9 +249,9 @@ def transcript_of(conversation: Transcript | Sequence[Any] | Mapping[str, Any]) 
     """The conversation itself, or what an API's own list of messages says."""
     if isinstance(conversation, Transcript):
         return conversation
-    from snapshot.transcripts import from_messages
+    from snapshot.transcripts.continued import continued
 
-    return from_messages(conversation)
+    return continued(conversation)
 
 
 def drafted(draft: Transcript | Sequence[Any]) -> tuple[Message, ...]:
