@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Unpack
 
+from snapshot.compaction.alike import differing
 from snapshot.compaction.archive import Archive, Changed
 from snapshot.compaction.boundaries import Group
 from snapshot.compaction.candidate import Candidate
 from snapshot.compaction.context import Context
 from snapshot.compaction.drawing import drawn
 from snapshot.compaction.estimate import ContextUsage, Estimator, usage_of
-from snapshot.compaction.history import History, histories
+from snapshot.compaction.history import History, Redacted, histories
 from snapshot.compaction.ladder import climb, without_pages
 from snapshot.compaction.options import (
     Budget,
@@ -189,7 +190,9 @@ def _compacted(
     correction: Correction,
 ) -> Compaction:
     reader = profile_of(model, options)
-    full = archive.restore(transcript) if archive is not None else transcript
+    full = transcript
+    if archive is not None and not _has_all(archive, transcript, history, reader):
+        full = archive.restore(transcript)
     messages, repairs = history.repaired((*full.messages, *new) if new else full.messages)
     usage = usage_of(history.tally(messages, reader), overhead=options.overhead)
     estimator = replace(usage.estimator, scale=usage.estimator.scale * correction.scale)
@@ -229,6 +232,25 @@ def _compacted(
             return _made(candidate, full, report)
     stayed = _stayed(transcript, full, new, projection=projection, context=context, archive=archive)
     return replace(stayed, report=_with_projection(replace(report, no_op=reason), projection))
+
+
+def _has_all(archive: Archive, transcript: Transcript, history: History, reader: ModelProfile) -> bool:
+    """Whether one look tells that a conversation is whole, with all messages of its archive: most often the
+    very same objects. Where it does not, `Archive.restore` looks closer."""
+    messages = transcript.messages
+    if archive.light or archive.former_schema or not history.is_sound(messages):
+        return False
+    if history.tally(messages, reader).openings:
+        return False
+    there = messages[archive.head : archive.boundary]
+    return len(there) == len(archive.messages) and all(
+        _is_like(there[at], archive.messages[at]) for at in differing(there, archive.messages)
+    )
+
+
+def _is_like(message: Message, archived: Message) -> bool:
+    """Whether a message may be an archived one, in which credentials were redacted."""
+    return message.role == archived.role and list(map(type, message.parts)) == list(map(type, archived.parts))
 
 
 def profile_of(model: str, options: Options) -> ModelProfile:
@@ -325,9 +347,11 @@ def _with_redaction(context: Context) -> Context:
     redact = context.options.redact
     if redact is False:
         return context
-    redactor = redact if isinstance(redact, Redactor) else Redactor()
-    archived = redactor.transcript(Transcript(context.messages, context.format)).messages
-    return replace(context, archived=archived, redactions=dict(redactor.counts))
+    if isinstance(redact, Redactor):
+        archived = redact.transcript(Transcript(context.messages, context.format)).messages
+        return replace(context, archived=archived, redactions=dict(redact.counts))
+    redacted = context.history.built("redacted", Redacted, context.messages)
+    return replace(context, archived=tuple(redacted.messages), redactions=dict(redacted.counts))
 
 
 def _head(
@@ -467,8 +491,22 @@ def _stayed(
     if full is not transcript:  # it came as it was sent
         sent = replace(transcript, messages=(*transcript.messages, *draft)) if draft else transcript
         return Compaction(sent, projection.archive, report, context)
-    sent = replace(transcript, messages=drawn(projection))
+    sent = replace(transcript, messages=_drawn(projection))
     return Compaction(sent, projection.archive, report, context)
+
+
+def _drawn(candidate: Candidate) -> tuple[Message, ...]:
+    """The messages to send. The frame of pages that was drawn last is not drawn again."""
+    context, archive = candidate.context, candidate.archive
+    if archive is None or not candidate.replaced or candidate.parts or context.options.progress is not None:
+        return drawn(candidate)
+    form = context.reader.detail, context.limits.get("images_per_message")
+    frame = context.history.frame_of(archive, form)
+    if frame is None:
+        messages = drawn(candidate)
+        frame = messages[context.head : len(messages) - len(candidate.tail)]
+        context.history.keep_frame(archive, form, frame)
+    return (*candidate.head, *frame, *candidate.tail)
 
 
 def _with_projection(report: Report, projection: Candidate | None) -> Report:
@@ -505,9 +543,10 @@ def _made(candidate: Candidate, full: Transcript, report: Report) -> Compaction:
     """The compaction that a candidate is: its pages drawn, its archive complete."""
     context = candidate.context
     changed = tuple(
-        Changed(at, context.archived[at], sent)
-        for at, (sent, original) in enumerate(zip(candidate.messages, context.messages, strict=True))
-        if sent != original and not (candidate.replaced and context.head <= at < candidate.cut)
+        Changed(at, context.archived[at], candidate.messages[at])
+        for at in differing(candidate.messages, context.messages)
+        if not (candidate.replaced and context.head <= at < candidate.cut)
+        and candidate.messages[at] != context.messages[at]
     )
     archive = candidate.archive
     if archive is None:
@@ -518,7 +557,7 @@ def _made(candidate: Candidate, full: Transcript, report: Report) -> Compaction:
         parts=candidate.parts,
         tail=context.after[candidate.cut],
     )
-    messages = drawn(candidate)
+    messages = _drawn(replace(candidate, archive=archive))
     report = replace(report, redactions=context.redactions, **_figures(candidate), **_printed(candidate))
     return Compaction(replace(full, messages=messages), archive, report, context)
 

@@ -19,12 +19,14 @@ from contextlib import contextmanager
 from typing import Protocol, TypeVar, cast
 
 from snapshot.compaction.alike import shared
+from snapshot.compaction.archive import Archive
 from snapshot.compaction.boundaries import Boundaries, Repairs, repair
 from snapshot.compaction.tally import Tally
 from snapshot.messages import Message
 from snapshot.models.profile import ModelProfile
+from snapshot.redaction import Redactor
 
-__all__ = ["Builder", "Histories", "History", "histories"]
+__all__ = ["Builder", "Histories", "History", "Redacted", "histories"]
 
 # Conversations that are kept, and their messages together, but for the newest conversation.
 _MOST, _MOST_MESSAGES = 32, 1 << 16
@@ -41,6 +43,23 @@ class Builder(Protocol):
 _B = TypeVar("_B", bound=Builder)
 
 
+class Redacted:
+    """The messages of a conversation with credentials redacted, and how many there were by kind."""
+
+    def __init__(self) -> None:
+        self._redactor = Redactor()
+        self.messages: list[Message] = []
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Different credentials that were replaced, by kind."""
+        return self._redactor.counts
+
+    def feed(self, messages: Sequence[Message]) -> None:
+        """Take in the messages that follow."""
+        self.messages += map(self._redactor.message, messages)
+
+
 class History:
     """What is known of one conversation."""
 
@@ -50,6 +69,7 @@ class History:
         self._boundaries = Boundaries()
         self._repaired: tuple[tuple[Message, ...], tuple[Message, ...], Repairs] = ((), (), Repairs())
         self._tally: Tally | None = None
+        self._frame: tuple[Archive | None, Hashable, tuple[Message, ...]] = None, None, ()
         self._built: dict[Hashable, tuple[tuple[Message, ...], Builder]] = {}
 
     def repaired(self, messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], Repairs]:
@@ -64,6 +84,20 @@ class History:
             before = _with_known(made, before)
             self._repaired = messages, before, repairs
         return before, repairs
+
+    def is_sound(self, messages: tuple[Message, ...]) -> bool:
+        """Whether messages as they were given need no repair."""
+        self._given.follow(messages)
+        return self._given.sound
+
+    def frame_of(self, archive: Archive, form: Hashable) -> tuple[Message, ...] | None:
+        """The messages that carry an archive in a form, where they were drawn last."""
+        known, its_form, frame = self._frame
+        return frame if known is archive and its_form == form else None
+
+    def keep_frame(self, archive: Archive, form: Hashable, frame: tuple[Message, ...]) -> None:
+        """Keep the messages that carry an archive."""
+        self._frame = archive, form, frame
 
     def boundaries(self, messages: tuple[Message, ...]) -> Boundaries:
         """The groups of repaired messages."""

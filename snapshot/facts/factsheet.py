@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from snapshot.facts.patterns import Fact, find, look, parts_of
+from snapshot.facts.survey import survey_of
 from snapshot.facts.use import Uses
 from snapshot.models.tokens import most_tokens, text_tokens
 from snapshot.source.marks import ELIDED
@@ -138,18 +139,23 @@ def ranked_facts(
         exclude: strings that are listed already.
         names: whether names count that consist of words.
     """
-    facts = [
-        fact
-        for fact in _without_elisions(find(source.text, names=names), source)
-        if fact.text not in exclude and (names or fact.kind != "name")
-    ]
+    if not names:
+        words = [fact for fact in find(source.text) if fact.kind != "name"]
+        return _ranked(words, Uses.of(source), source, tail, exclude)
+    with survey_of(source) as survey:
+        return _ranked(survey.facts, survey.uses, source, tail, exclude)
+
+
+def _ranked(
+    found: Iterable[Fact], uses: Uses, source: Source, tail: str, exclude: frozenset[str]
+) -> list[Fact]:
+    facts = [fact for fact in _without_elisions(found, source) if fact.text not in exclude]
     twins = Counter(look(fact.text) for fact in facts if fact.kind != "name")
     alike = {fact.text for fact in facts if fact.kind != "name" and twins[look(fact.text)] > 1}
     there = {fact.text for fact in find(tail, names=True)} if tail else set[str]()
     there |= set().union(*(parts_of(text) for text in there))
     facts = [fact for fact in facts if fact.text in alike or fact.text not in there]
     asked = {look(text) for text in alike & there}
-    uses = Uses(source)
 
     def worth(fact: Fact) -> float:
         score = uses.score(fact) * _RISK[fact.kind]

@@ -9,14 +9,15 @@ at all: not one that goes on where its pattern ends, that was cut (`3f78685…`)
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, TypeAlias
 
-__all__ = ["Fact", "Kind", "find", "look", "parts_of"]
+__all__ = ["Fact", "Finder", "Kind", "find", "look", "parts_of"]
 
 Kind: TypeAlias = Literal[
     "hash", "uuid", "identifier", "ip", "url", "path", "mail", "version", "number", "host", "time", "name",
@@ -325,37 +326,111 @@ def find(text: str, *, names: bool = False) -> tuple[Fact, ...]:
         names: whether to take more that only code has, whole: `--flags`, dotted names, `CamelCase`, numbers
             without a separator.
     """
-    offsets: defaultdict[str, list[int]] = defaultdict(list)
-    for match in _CHUNK.finditer(text):
-        offsets[match[0]].append(match.start())
-    chunks = [chunk for chunk in offsets if _PROMISING.search(chunk)]
-    starts: list[int] = []
-    at = 0
-    for chunk in chunks:
-        starts.append(at)
-        at += len(chunk) + 1
-    cuts = _cuts(text)
-    kinds: dict[str, Kind] = {}
-    places: defaultdict[str, list[int]] = defaultdict(list)
-    for at, found, kind in _strings("\n".join(chunks), names):
-        number = bisect_right(starts, at) - 1
-        inside, length = at - starts[number], len(found)
-        there = [start + inside for start in offsets[chunks[number]]]
-        if cuts:
-            there = [start for start in there if not _touches(start, start + length, cuts)]
-        if there:
-            kinds.setdefault(found, kind)
-            places[found] += there
-    # A name may be found twice in one place, by what it ends with and as a whole.
-    facts = [Fact(found, kind, tuple(sorted(set(places[found])))) for found, kind in kinds.items()]
-    return tuple(sorted(facts, key=lambda fact: (fact.offsets[0], fact.text)))
+    finder = Finder(names=names)
+    finder.feed(text)
+    return finder.facts()
 
 
-def _strings(text: str, names: bool) -> Iterator[tuple[int, str, Kind]]:
-    """Each exact string of a text without repetitions, with its offset and its kind, by precedence."""
+class Finder:
+    """The exact strings of a text that is looked at piece by piece, as `find` finds them in the whole.
+
+    Pieces may end only behind a newline, and where no mark of something cut goes on in the next.
+
+    Args:
+        names: as for `find`.
+    """
+
+    def __init__(self, *, names: bool = False) -> None:
+        self._names = names
+        self._length = self._start = 0
+        self._found: dict[str, _Places] = {}
+        # What a word is that only its own form tells.
+        self._kinds: dict[tuple[int, str], Kind] = {}
+
+    def feed(self, text: str) -> None:
+        """Look at the piece of text that follows."""
+        offsets: defaultdict[str, list[int]] = defaultdict(list)
+        for match in _CHUNK.finditer(text):
+            offsets[match[0]].append(match.start())
+        chunks = [chunk for chunk in offsets if _PROMISING.search(chunk)]
+        starts: list[int] = []
+        at = 0
+        for chunk in chunks:
+            starts.append(at)
+            at += len(chunk) + 1
+        cuts = _cuts(text)
+        behind = self._length
+        new: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        for at, found, kind, rank in _strings("\n".join(chunks), self._names):
+            number = bisect_right(starts, at) - 1
+            inside, length = at - starts[number], len(found)
+            places = new[found]
+            for start in offsets[chunks[number]]:
+                if not (cuts and _touches(start + inside, start + inside + length, cuts)):
+                    # A name may be found twice in one place, by what it ends with and as a whole.
+                    places.setdefault(behind + start + inside, rank)
+            if rank >= len(_PATTERNS):
+                self._kinds[rank, found] = kind
+        for found, places in new.items():
+            if places:
+                known = self._found.get(found)
+                if known is None:
+                    known = self._found[found] = _Places()
+                known.add(places)
+        self._length += len(text)
+
+    def skip(self, offset: int) -> None:
+        """Begin at an offset: what stands before is not looked at."""
+        self._length = self._start = offset
+
+    def facts(self, start: int = 0) -> tuple[Fact, ...]:
+        """What was found from an offset on, each once, in order of its first place; what stands before is
+        forgotten."""
+        if start > self._start:
+            self._start = start
+            self._found = {text: places for text, places in self._found.items() if places.forget(start)}
+        facts = [places.fact(text, self._kind) for text, places in self._found.items()]
+        return tuple(sorted(facts, key=lambda fact: (fact.offsets[0], fact.text)))
+
+    def _kind(self, rank: int, text: str) -> Kind:
+        return _PATTERNS[rank][0] if rank < len(_PATTERNS) else self._kinds[rank, text]
+
+
+class _Places:
+    """Where a string stands, ascending, and the rank of the pattern that found it in each place."""
+
+    __slots__ = ("_fact", "_offsets", "_ranks")
+
+    def __init__(self) -> None:
+        self._offsets = array("q")
+        self._ranks = bytearray()
+        self._fact: Fact | None = None
+
+    def add(self, places: dict[int, int]) -> None:
+        for offset in sorted(places):
+            self._offsets.append(offset)
+            self._ranks.append(places[offset])
+        self._fact = None
+
+    def forget(self, start: int) -> bool:
+        """Forget what stands before an offset; whether anything is left."""
+        gone = bisect_left(self._offsets, start)
+        if gone:
+            del self._offsets[:gone], self._ranks[:gone]
+            self._fact = None
+        return bool(self._offsets)
+
+    def fact(self, text: str, kind: Callable[[int, str], Kind]) -> Fact:
+        if self._fact is None:
+            self._fact = Fact(text, kind(min(self._ranks), text), tuple(self._offsets))
+        return self._fact
+
+
+def _strings(text: str, names: bool) -> Iterator[tuple[int, str, Kind, int]]:
+    """Each exact string of a text without repetitions, with its offset, its kind, and the rank of that."""
     taken = bytearray(len(text))
     # A text has few different words, so each is judged once.
-    for kind, pattern, trim in _PATTERNS:
+    for rank, (kind, pattern, trim) in enumerate(_PATTERNS):
         trimmed = cache(trim)
         for match in pattern.finditer(text):
             whole = match[0]
@@ -365,12 +440,13 @@ def _strings(text: str, names: bool) -> Iterator[tuple[int, str, Kind]]:
                 start = match.start() + whole.index(found)
                 taken[start : start + len(found)] = b"\1" * len(found)
                 if len(found) <= _LONGEST:
-                    yield start, found, kind
-    for pattern, judge in ((_WORD, cache(_identifier)), (_NAME, cache(_code_name)))[: 1 + names]:
+                    yield start, found, kind, rank
+    judges = (_WORD, cache(_identifier)), (_NAME, cache(_code_name))
+    for rank, (pattern, judge) in enumerate(judges[: 1 + names], len(_PATTERNS)):
         for match in pattern.finditer(text):
             known = judge(match[0])
             if known and taken.find(1, match.start(), match.end()) < 0:
-                yield match.start(), *known
+                yield match.start(), *known, rank
 
 
 def _code_name(found: str) -> tuple[str, Kind] | None:
