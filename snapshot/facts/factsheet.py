@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -91,7 +91,8 @@ def factsheet(
     ranked += ranked_facts(source, tail, exclude=frozenset(kept))
     # What is too long for its share goes behind everything else, in the same order.
     share = max(1, budget // _SHARE)
-    ranked.sort(key=lambda fact: fact.kind != "named" and _dear(fact.text, share, reader))
+    dear = _dearer_than(share, reader)
+    ranked.sort(key=lambda fact: fact.kind != "named" and dear(fact.text))
     ranked = _without_parts(ranked)
     head = _HEAD if pages else _HEAD_UNPAGED
     labels = {fact.text: _label(fact, pages) for fact in ranked[: _at_most(budget, reader)]}
@@ -181,9 +182,11 @@ def _told_by(facts: Sequence[Fact]) -> set[str]:
     return {part for fact in facts for part in parts_of(fact.text)}
 
 
-def _dear(text: str, share: int, reader: ModelProfile) -> bool:
+def _dearer_than(share: int, reader: ModelProfile) -> Callable[[str], bool]:
+    """Whether a text takes more than so many tokens."""
     # What so many characters cost at most answers for most strings without counting.
-    return most_tokens(len(text), reader) > share and text_tokens(text, reader) > share
+    sure = bisect_right(range(1, 1 + 100 * share), share, key=lambda chars: most_tokens(chars, reader))
+    return lambda text: len(text) > sure and text_tokens(text, reader) > share
 
 
 def _without_elisions(facts: Iterable[Fact], source: Source) -> Iterable[Fact]:

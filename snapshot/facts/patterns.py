@@ -14,7 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, TypeAlias
 
 __all__ = ["Fact", "Finder", "Kind", "find", "look", "parts_of"]
@@ -459,7 +459,8 @@ def _code_name(found: str) -> tuple[str, Kind] | None:
     return (name, "name") if telling else None
 
 
-def parts_of(text: str) -> set[str]:
+@lru_cache(maxsize=1 << 17)
+def parts_of(text: str) -> frozenset[str]:
     """What stands whole in an exact string: `pool`, `self.pool` and `pool.size` in `self.pool.size`.
 
     Runs of up to `_RUN` words, not the string itself, which makes them linear in its length.
@@ -467,7 +468,7 @@ def parts_of(text: str) -> set[str]:
     spans = [match.span() for match in _PART.finditer(text)]
     if len(spans) < 2:
         start, stop = spans[0] if spans else (0, 0)
-        return {text[start:stop]} if stop - start not in (0, len(text)) else set()
+        return frozenset((text[start:stop],) if stop - start not in (0, len(text)) else ())
     found: set[str] = set()
     for number, (start, _) in enumerate(spans):
         found.update(text[start:stop] for _, stop in spans[number : number + _RUN])
@@ -475,7 +476,7 @@ def parts_of(text: str) -> set[str]:
         if start and text[start - 1] in "/~":
             found.update(text[start - 1 : stop] for _, stop in spans[number : number + _RUN])
     found.discard(text)
-    return found
+    return frozenset(found)
 
 
 def _cuts(text: str) -> list[tuple[int, int]]:
@@ -497,6 +498,7 @@ _LOOK = str.maketrans("OolI|SBZb", "001115826")
 _PAIRS = re.compile("rn|vv|cl")
 
 
+@lru_cache(maxsize=1 << 17)
 def look(text: str) -> str:
     """What look-alikes have in common: 0 O o, 1 l I |, 5 S, 8 B, 2 Z, 6 b, rn m, vv w, cl d."""
     return _PAIRS.sub(lambda pair: {"rn": "m", "vv": "w", "cl": "d"}[pair[0]], text).translate(_LOOK)
