@@ -48,7 +48,7 @@ def facts_of(context: Context, archive: Archive, tail: Sequence[Message]) -> Bes
     sheet = factsheet(
         archive.source,
         archive.pages,
-        tail="\n".join([*text, *(item.text for item in archive.statements)]),
+        tail=[*text, *(item.text for item in archive.statements)],
         budget=int(FACTS * context.budget.goal / context.estimator.scale),
         reader=context.reader,
         keep=[value for _, value in resources_of(archive.messages, context.options.keep_fields)],

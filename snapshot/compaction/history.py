@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from typing import Protocol, TypeVar, cast
 
@@ -154,7 +154,7 @@ class Histories:
         self._lock = threading.Lock()
 
     @contextmanager
-    def of(self, messages: Sequence[Message]) -> Iterator[History]:
+    def of(self, messages: Sequence[Message]) -> Generator[History]:
         """The history of a conversation, for one call; of an unknown one a new one."""
         if not messages:
             yield History()

@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from snapshot.facts.patterns import Fact, find, look, parts_of
+from snapshot.facts.patterns import Fact, find, look, parts_of, strings_in
 from snapshot.facts.survey import survey_of
 from snapshot.facts.use import Uses
 from snapshot.models.tokens import most_tokens, text_tokens
@@ -68,7 +68,7 @@ def factsheet(
     source: Source,
     pages: Sequence[tuple[int, int]],
     *,
-    tail: str,
+    tail: str | Sequence[str],
     budget: int,
     reader: ModelProfile,
     keep: Sequence[str] = (),
@@ -79,8 +79,9 @@ def factsheet(
         source: the source text that the pages were made of.
         pages: half-open spans of source text, in order, page 1 first. A string that stands on none of
             them (its stretch was left out) is listed under "no page". Empty: there are no pages.
-        tail: what the request has as text besides, such as the verbatim end of the conversation. What stands
-            there is left out; but of look-alikes both are listed, since each is taken for the other.
+        tail: what the request has as text besides, such as the verbatim end of the conversation, as one text
+            or in pieces. What stands there is left out; but of look-alikes both are listed, since each is
+            taken for the other.
         budget: estimated tokens that the sheet may take.
         reader: whose tokens they are.
         keep: strings that come first, whatever they look like, in the order given. Those that the budget
@@ -95,14 +96,13 @@ def factsheet(
     ranked.sort(key=lambda fact: fact.kind != "named" and dear(fact.text))
     ranked = _without_parts(ranked)
     head = _HEAD if pages else _HEAD_UNPAGED
-    labels = {fact.text: _label(fact, pages) for fact in ranked[: _at_most(budget, reader)]}
+    labels = _Labels(pages)
     count = _most(ranked, head, labels, budget, reader)
     # What stands in a string that came later made room for others.
     inner = _told_by(ranked[:count])
     chosen = [fact for fact in ranked[:count] if fact.text not in inner or fact.kind == "named"]
     rest = [fact for fact in ranked[count:] if fact.text not in inner]
     ranked = chosen + rest
-    labels |= {fact.text: _label(fact, pages) for fact in ranked[: _at_most(budget, reader)]}
     count = _most(ranked, head, labels, budget, reader)
     text = _print(head, ranked[:count], labels)
     return Factsheet(
@@ -115,9 +115,7 @@ def _at_most(budget: int, reader: ModelProfile) -> int:
     return int(budget * reader.chars_per_token / 3) + 1 if budget > 0 else 0
 
 
-def _most(
-    ranked: Sequence[Fact], head: str, labels: Mapping[str, str], budget: int, reader: ModelProfile
-) -> int:
+def _most(ranked: Sequence[Fact], head: str, labels: _Labels, budget: int, reader: ModelProfile) -> int:
     """How many of the facts have room. The text grows with each, so the number is found by halving."""
     low, high = 0, min(len(ranked), _at_most(budget, reader))
     while low < high:
@@ -130,7 +128,11 @@ def _most(
 
 
 def ranked_facts(
-    source: Source, tail: str = "", *, exclude: frozenset[str] = frozenset(), names: bool = True
+    source: Source,
+    tail: str | Sequence[str] = "",
+    *,
+    exclude: frozenset[str] = frozenset(),
+    names: bool = True,
 ) -> list[Fact]:
     """The facts of the source that deserve a place beside its pages, the most important first.
 
@@ -148,13 +150,12 @@ def ranked_facts(
 
 
 def _ranked(
-    found: Iterable[Fact], uses: Uses, source: Source, tail: str, exclude: frozenset[str]
+    found: Iterable[Fact], uses: Uses, source: Source, tail: str | Sequence[str], exclude: frozenset[str]
 ) -> list[Fact]:
     facts = [fact for fact in _without_elisions(found, source) if fact.text not in exclude]
     twins = Counter(look(fact.text) for fact in facts if fact.kind != "name")
     alike = {fact.text for fact in facts if fact.kind != "name" and twins[look(fact.text)] > 1}
-    there = {fact.text for fact in find(tail, names=True)} if tail else set[str]()
-    there |= set().union(*(parts_of(text) for text in there))
+    there = frozenset[str]().union(*map(strings_in, (tail,) if isinstance(tail, str) else tail))
     facts = [fact for fact in facts if fact.text in alike or fact.text not in there]
     asked = {look(text) for text in alike & there}
 
@@ -210,6 +211,21 @@ def _occurrences(text: str, wanted: str) -> tuple[int, ...]:
     return tuple(found)
 
 
+class _Labels:
+    """The label of each fact, made when it is asked for."""
+
+    def __init__(self, pages: Sequence[tuple[int, int]]) -> None:
+        self._pages = pages
+        self._known: dict[str, str] = {}
+
+    def of(self, fact: Fact) -> str:
+        """The label of a fact."""
+        label = self._known.get(fact.text)
+        if label is None:
+            label = self._known[fact.text] = _label(fact, self._pages)
+        return label
+
+
 def _label(fact: Fact, pages: Sequence[tuple[int, int]]) -> str:
     """The pages that a fact stands on, the last ones if they are many: `p2`, `p1,3-4`, `p7,8,9+`.
 
@@ -234,12 +250,12 @@ def _label(fact: Fact, pages: Sequence[tuple[int, int]]) -> str:
     return "p" + ",".join(found[number] for number in named) + ("+" if len(found) > _PAGES else "")
 
 
-def _print(head: str, facts: Sequence[Fact], labels: Mapping[str, str]) -> str:
+def _print(head: str, facts: Sequence[Fact], labels: _Labels) -> str:
     """One line for each set of pages, in order of the first fact on it."""
     lines: dict[str, list[str]] = {}
     alone: list[str] = []
     for fact in facts:
-        label = labels[fact.text]
+        label = labels.of(fact)
         if len(fact.text.splitlines()) > 1 or fact.text != fact.text.strip():
             # Only what a caller named looks like that; quoted, since it would break the line.
             alone.append(f"{label}: " * bool(label) + json.dumps(fact.text, ensure_ascii=False))

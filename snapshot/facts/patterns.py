@@ -14,10 +14,10 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
-__all__ = ["Fact", "Finder", "Kind", "find", "look", "parts_of"]
+__all__ = ["Fact", "Finder", "Kind", "find", "look", "parts_of", "strings_in"]
 
 Kind: TypeAlias = Literal[
     "hash", "uuid", "identifier", "ip", "url", "path", "mail", "version", "number", "host", "time", "name",
@@ -83,15 +83,25 @@ _OPENS = {")": "(", "]": "["}
 _MIXED = re.compile(r"_|[A-Za-z]\d|\d[A-Za-z]|[A-Za-z0-9]\.[A-Za-z]|[A-Za-z]\.\d")
 
 
+_OPTION = re.compile(r"^(?:-*[\w.-]*=)+")
+_LISTED = re.compile(r"(\.[A-Za-z]{1,5})-\d{1,7}(?:-.*)?$")
+_IN_DIFF = re.compile(r"[ab]/[^/]+/")
+_SEPARATOR = re.compile(r"[/\\]")
+_JOINT = re.compile(r"[_-]+")
+_ORDINAL = re.compile(r"\d+[A-Za-z]{1,2}")
+_OUTPUT = re.compile(r"\d+-[A-Za-z]+|[bcdlps]?(?:[r-][w-][xsStT-]){3}")
+_VOWEL = re.compile("[aeiouyAEIOUY]")
+
+
 def _path(found: str) -> str:
     """A path of more than words: `/srv/data`, `src/a_b`, `x/y.py`; not `and/or`, `1/2` or `km/h`."""
-    found = re.sub(r"^(?:-*[\w.-]*=)+", "", found.rstrip(".,-=@%+~"))  # --file=/a/b
+    found = _OPTION.sub("", found.rstrip(".,-=@%+~"))  # --file=/a/b
     if "/" not in found and "\\" not in found:
         return ""
-    found = re.sub(r"(\.[A-Za-z]{1,5})-\d{1,7}(?:-.*)?$", r"\1", found)  # grep's a/b.py-12-class
-    if re.match(r"[ab]/[^/]+/", found):
+    found = _LISTED.sub(r"\1", found)  # grep's a/b.py-12-class
+    if _IN_DIFF.match(found):
         found = found[2:]  # as in a diff
-    segments = [segment for segment in re.split(r"[/\\]", found) if segment]
+    segments = [segment for segment in _SEPARATOR.split(found) if segment]
     absolute = found[:1] in "/~." or found[1:2] == ":"
     if not segments or found.startswith("HTTP/") or (len(segments) < 2 and not _MIXED.search(found)):
         return ""
@@ -171,12 +181,12 @@ def _identifier(found: str) -> tuple[str, Kind] | None:  # noqa: PLR0911 - a for
         return (found, "name") if humped else None
     digits = sum(char.isdigit() for char in found)
     bare = found.strip("_")
-    segments = [segment for segment in re.split(r"[_-]+", found) if segment]
+    segments = [segment for segment in _JOINT.split(found) if segment]
     if digits == len(found):
         return (found, "identifier") if digits > 4 else None
-    if re.fullmatch(r"\d+[A-Za-z]{1,2}", found) and not re.match(r"0[xX]", found):
+    if _ORDINAL.fullmatch(found) and found[:2] not in ("0x", "0X"):
         return None  # 3rd, 20th, 10x
-    if re.fullmatch(r"\d+-[A-Za-z]+|[bcdlps]?(?:[r-][w-][xsStT-]){3}", found):
+    if _OUTPUT.fullmatch(found):
         return None  # grep's 12-class, ls's drwxr-xr-x
     if digits:
         if len(found) < 4 and found.islower() and found[:-1].isalpha() and found[0] in "vV":
@@ -185,7 +195,7 @@ def _identifier(found: str) -> tuple[str, Kind] | None:  # noqa: PLR0911 - a for
             return (found, "name") if len(segments) > 1 and "_" in bare else None
         return found, "identifier"
     if "-" in found:
-        vowelless = sum(not re.search("[aeiouyAEIOUY]", segment) for segment in segments)
+        vowelless = sum(not _VOWEL.search(segment) for segment in segments)
         return (found, "identifier") if len(segments) > 2 and vowelless > 1 else None
     return (found, "name") if humped or "_" in bare else None
 
@@ -429,9 +439,7 @@ class _Places:
 def _strings(text: str, names: bool) -> Iterator[tuple[int, str, Kind, int]]:
     """Each exact string of a text without repetitions, with its offset, its kind, and the rank of that."""
     taken = bytearray(len(text))
-    # A text has few different words, so each is judged once.
-    for rank, (kind, pattern, trim) in enumerate(_PATTERNS):
-        trimmed = cache(trim)
+    for rank, (kind, pattern, trimmed) in enumerate(_JUDGED):
         for match in pattern.finditer(text):
             whole = match[0]
             if len(whole) > 4 * _LONGEST:
@@ -441,12 +449,15 @@ def _strings(text: str, names: bool) -> Iterator[tuple[int, str, Kind, int]]:
                 taken[start : start + len(found)] = b"\1" * len(found)
                 if len(found) <= _LONGEST:
                     yield start, found, kind, rank
-    judges = (_WORD, cache(_identifier)), (_NAME, cache(_code_name))
-    for rank, (pattern, judge) in enumerate(judges[: 1 + names], len(_PATTERNS)):
+    for rank, (pattern, judge) in enumerate(_JUDGES[: 1 + names], len(_PATTERNS)):
         for match in pattern.finditer(text):
             known = judge(match[0])
             if known and taken.find(1, match.start(), match.end()) < 0:
                 yield match.start(), *known, rank
+
+
+# A text has few different words, and another one much the same, so each is judged once.
+_WORDS_KNOWN = 1 << 16
 
 
 def _code_name(found: str) -> tuple[str, Kind] | None:
@@ -457,6 +468,20 @@ def _code_name(found: str) -> tuple[str, Kind] | None:
         return None
     telling = _TELLING.search(name) or (len(name) > _SHORTEST_NAME and "-" in name)
     return (name, "name") if telling else None
+
+
+_judged = lru_cache(maxsize=_WORDS_KNOWN)
+_JUDGED: tuple[tuple[Kind, re.Pattern[str], Callable[[str], str]], ...] = tuple(
+    (kind, pattern, _judged(trim)) for kind, pattern, trim in _PATTERNS
+)
+_JUDGES = (_WORD, _judged(_identifier)), (_NAME, _judged(_code_name))
+
+
+@lru_cache(maxsize=1024)
+def strings_in(text: str) -> frozenset[str]:
+    """The exact strings of a text, and what stands whole in them."""
+    whole = {fact.text for fact in find(text, names=True)}
+    return frozenset(whole.union(*map(parts_of, whole)))
 
 
 @lru_cache(maxsize=1 << 17)

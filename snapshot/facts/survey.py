@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 
 from snapshot.facts.patterns import Fact, Finder
@@ -102,7 +102,7 @@ class _Lately:
         self._lock = threading.Lock()
 
     @contextmanager
-    def of(self, source: Source) -> Iterator[Survey]:
+    def of(self, source: Source) -> Generator[Survey]:
         survey = Survey()
         worth_it = len(source.text) >= _FEW
         if worth_it:
