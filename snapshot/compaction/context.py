@@ -102,9 +102,16 @@ class Context:
 
     def attachments(self, messages: Sequence[Message]) -> list[Image | File]:
         """All images and documents of messages, in order."""
-        if messages is self.messages:
-            return [item for _, item in self.tally.attachments]
-        return attachments(messages)
+        if messages is not self.messages and len(messages) != len(self.messages):
+            return attachments(messages)
+        own = self.tally.attachments
+        changed = differing(self.messages, messages)
+        if not changed:
+            return [item for _, item in own]
+        gone = frozenset(changed)
+        found = [item for item in own if item[0] not in gone]
+        found += [(at, item) for at in changed for item in attachments((messages[at],))]
+        return [item for _, item in sorted(found, key=lambda one: one[0])]
 
     def images_in(self, messages: Sequence[Message]) -> int:
         """How many images are in messages."""

@@ -25,6 +25,8 @@ class ImageRung:
         del goal
         if candidate.replaced:
             return Step(None, "what it could drop is on pages already")
+        if not candidate.context.attachments(candidate.messages):
+            return Step(None, "there is no old image")
         lighter = drop_attachments(
             candidate.messages, candidate.context.head, candidate.cut, lambda item: isinstance(item, Image)
         )
