@@ -26,7 +26,7 @@ from snapshot.messages import Message
 from snapshot.models.profile import ModelProfile
 from snapshot.redaction import Redactor
 
-__all__ = ["Builder", "Histories", "History", "Redacted", "histories"]
+__all__ = ["Builder", "Histories", "History", "Redacted", "forget", "histories"]
 
 # Conversations that are kept, and their messages together, but for the newest conversation.
 _MOST, _MOST_MESSAGES = 32, 1 << 16
@@ -181,3 +181,15 @@ class Histories:
 
 histories = Histories()
 """Those of all conversations that were compacted lately."""
+
+
+def forget() -> None:
+    """Forget all that is known of conversations from earlier calls: it only saves time."""
+    from snapshot.facts import survey
+    from snapshot.source import source
+    from snapshot.transcripts import continued
+
+    histories.clear()
+    continued.forget()
+    source.forget()
+    survey.forget()

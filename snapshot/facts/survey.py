@@ -11,7 +11,7 @@ from snapshot.facts.patterns import Fact, Finder
 from snapshot.facts.use import Uses
 from snapshot.source.source import Source
 
-__all__ = ["Survey", "survey_of"]
+__all__ = ["Survey", "forget", "survey_of"]
 
 # Characters at the end of a text that are looked at: more than the pages of any request show.
 _NEWEST = 1 << 22
@@ -119,6 +119,11 @@ class _Lately:
 
 
 _lately = _Lately()
+
+
+def forget() -> None:
+    """Forget what was looked at lately."""
+    _lately.__init__()
 
 
 def survey_of(source: Source) -> AbstractContextManager[Survey]:

@@ -42,7 +42,7 @@ from snapshot.source.payloads import payloads
 from snapshot.source.repeats import fold_repeats
 from snapshot.source.text import Elision, Source, slice_of
 
-__all__ = ["Elision", "Source", "slice_of", "source_of", "strict_text"]
+__all__ = ["Elision", "Source", "forget", "slice_of", "source_of", "strict_text"]
 
 # Conversations that were written lately and are kept; those of so few messages are not worth it.
 _MOST, _FEW = 4, 16
@@ -260,3 +260,8 @@ def _begins(messages: tuple[Message, ...], seen: tuple[Message, ...]) -> bool:
 
 
 _lately = _Lately()
+
+
+def forget() -> None:
+    """Forget what was looked at lately."""
+    _lately.__init__()
