@@ -25,10 +25,10 @@ def items_of(transcript: Transcript, api: str) -> list[dict[str, Any]]:
     return copy.deepcopy(snapshot.request(transcript, api)[KEYS[api]])
 
 
-def told(read: Callable[[], Transcript]) -> object:
+def told(read: Callable[[Any], Transcript], value: Any) -> object:
     """All that a reading says, byte for byte, or its error."""
     try:
-        found = read()
+        found = read(value)
     except SnapshotError as error:
         return type(error), str(error)
     odd = [one for one in found.diagnostics if one.kind != "harness-words"]
@@ -91,7 +91,7 @@ def test_a_list_that_grows_and_changes_reads_as_at_first_sight(api: str, data: s
         if data.draw(st.integers(0, 3)) == 0:
             change(data.draw, items)
         given_items = copy.deepcopy(items)
-        assert told(lambda: continued(items)) == told(lambda: from_messages(copy.deepcopy(items)))
+        assert told(continued, items) == told(from_messages, copy.deepcopy(items))
         assert repr(items) == repr(given_items)
 
 
@@ -131,7 +131,7 @@ def test_a_mark_that_moves_along_costs_only_the_end(monkeypatch: pytest.MonkeyPa
         items += whole[len(items) : len(items) + 2]
         marked = items[-1]
         marked["cache_control"] = {"type": "ephemeral"}
-        assert told(lambda: continued(items)) == told(lambda: from_messages(copy.deepcopy(items)))
+        assert told(continued, items) == told(from_messages, copy.deepcopy(items))
     assert sum(size < 30 for size in read) > len(read) // 2
 
 
@@ -140,9 +140,9 @@ def test_a_body_goes_on_as_a_list_does():
     whole = items_of(long_conversation(12), "anthropic")
     for size in range(2, len(whole), 2):
         body = {"model": "claude-opus-4-8", "system": "Be brief.", "messages": whole[:size]}
-        assert told(lambda body=body: continued(body)) == told(lambda body=body: from_messages(body))
+        assert told(continued, body) == told(from_messages, body)
     changed = {"model": "claude-opus-4-8", "system": "Be long.", "messages": whole}
-    assert told(lambda: continued(changed)) == told(lambda: from_messages(changed))
+    assert told(continued, changed) == told(from_messages, changed)
 
 
 def test_what_is_no_plain_data_gets_the_readers_own_words():
@@ -151,4 +151,6 @@ def test_what_is_no_plain_data_gets_the_readers_own_words():
     circle[0]["content"] = circle
     for value in (circle, [{"role": "user", "content": object()}], [object()], [], "text", {"messages": 3}):
         for _ in range(2):
-            assert told(lambda value=value: continued(value)) == told(lambda value=value: from_messages(value))
+            assert told(lambda value=value: continued(value)) == told(
+                lambda value=value: from_messages(value)
+            )
