@@ -12,7 +12,7 @@ import pytest
 
 from snapshot.compaction import compact
 from snapshot.compaction.estimate import Estimator, image_size
-from snapshot.compaction.tally import context_usage
+from snapshot.compaction.usage import context_usage
 from snapshot.messages import File, Image, Message, Usage
 from snapshot.models.ids import profile_for
 from snapshot.transcripts import from_messages

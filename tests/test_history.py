@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 import snapshot
 from snapshot.compaction import boundaries, tally
+from snapshot.compaction.body import body_bytes
 from snapshot.compaction.boundaries import Boundaries
 from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.history import Redacted, forget
-from snapshot.compaction.limits import body_bytes
 from snapshot.compaction.replaced import attachments
-from snapshot.compaction.tally import Tally, context_usage
+from snapshot.compaction.tally import Tally
+from snapshot.compaction.usage import context_usage
 from snapshot.errors import SnapshotError
 from snapshot.facts.patterns import Finder, find
 from snapshot.messages import Message, Text, Transcript, Usage

@@ -14,7 +14,7 @@ from snapshot.compaction.boundaries import Group
 from snapshot.compaction.candidate import Candidate
 from snapshot.compaction.context import Context
 from snapshot.compaction.drawing import drawn
-from snapshot.compaction.estimate import ContextUsage, Estimator, usage_of
+from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.history import History, Redacted, histories
 from snapshot.compaction.ladder import climb, without_pages
 from snapshot.compaction.options import (
@@ -28,6 +28,7 @@ from snapshot.compaction.options import (
 from snapshot.compaction.projection import projected
 from snapshot.compaction.report import Report, RungReport
 from snapshot.compaction.restoring import is_frame
+from snapshot.compaction.usage import ContextUsage, usage_of
 from snapshot.errors import LayoutError, SnapshotError
 from snapshot.messages import Image, Message, Transcript
 from snapshot.models.ids import profile_for, unknown_profile

@@ -10,10 +10,10 @@ from itertools import accumulate
 
 from snapshot.compaction.alike import differing
 from snapshot.compaction.archive import Archive
+from snapshot.compaction.body import body_bytes, message_bytes
 from snapshot.compaction.boundaries import Group
 from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.history import History
-from snapshot.compaction.limits import body_bytes, message_bytes
 from snapshot.compaction.options import Budget, Options
 from snapshot.compaction.places import PLACE
 from snapshot.compaction.replaced import attachments

@@ -6,14 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from snapshot.compaction.body import body_bytes
 from snapshot.compaction.replaced import attachments
-from snapshot.messages import File, Image, Message, Reasoning, Text, ToolCall, ToolResult
+from snapshot.messages import Image, Message
 
 if TYPE_CHECKING:
     from snapshot.compaction.context import Context
     from snapshot.pages.layout import Layout
 
-__all__ = ["body_bytes", "excess", "message_bytes", "page_bytes", "page_room", "usable"]
+__all__ = ["excess", "page_bytes", "page_room", "usable"]
 
 # A drawn page takes about a quarter of its raw bits; what is reckoned with is more.
 _BYTES_PER_BIT = 0.4 / 8
@@ -30,29 +31,6 @@ def usable(limit: int) -> int:
 def page_bytes(layout: Layout) -> int:
     """About the bytes of a page in base64."""
     return int(layout.width * layout.height * _BITS * _BYTES_PER_BIT * 4 / 3)
-
-
-def body_bytes(messages: Sequence[Message]) -> int:
-    """About the bytes of messages in a request: text, and attachments in base64."""
-    return sum(map(message_bytes, messages))
-
-
-def message_bytes(message: Message) -> int:
-    """About the bytes of a message in a request."""
-    size = 0
-    for part in message.parts:
-        inner = part.content if isinstance(part, ToolResult) else (part,)
-        for item in inner:
-            match item:
-                case Text(text) | Reasoning(text):
-                    size += len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-                case ToolCall(_, name, arguments):
-                    size += len(name) + len(arguments)
-                case Image(data=data) | File(data=data):
-                    size += len(data) * 4 // 3
-                case _:
-                    size += len(item.json)
-    return size
 
 
 def excess(context: Context, messages: Sequence[Message]) -> int:

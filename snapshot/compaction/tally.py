@@ -8,21 +8,45 @@ are those that measuring all of it anew would give.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
 from snapshot.compaction.alike import shared
 from snapshot.compaction.archived import OPENING
-from snapshot.compaction.estimate import ContextUsage, Report, measured, usage_of
-from snapshot.compaction.limits import message_bytes
+from snapshot.compaction.body import message_bytes
+from snapshot.compaction.estimate import measured
 from snapshot.messages import File, Image, Message, Text, ToolResult
 from snapshot.models.profile import ModelProfile
 
-__all__ = ["Tally", "context_usage"]
+__all__ = ["Report", "Tally"]
 
 # What a message costs beside its words, see `snapshot.compaction.estimate`.
 _PLAIN_FRAME = 6
+
+
+class Report(NamedTuple):
+    """A usage that the provider reported.
+
+    Attributes:
+        at: number of the message that answered the request.
+        input, output: its tokens.
+        text: estimated tokens of the text before the message, at scale 1.
+        shown: tokens of the images before it, which no scale touches.
+        documents: tokens of the documents, in `text`: a guess by the page, so nothing to doubt a report by.
+    """
+
+    at: int
+    input: int
+    output: int
+    text: int
+    shown: int
+    documents: int
+
+    @property
+    def estimate(self) -> int:
+        """Estimated tokens of all before the message."""
+        return self.text + self.shown
 
 
 class Tally:
@@ -129,7 +153,7 @@ class Tally:
         return self._shown[-1] - self._shown[start]
 
     def body_bytes(self) -> int:
-        """About the bytes of all messages in a request, see `snapshot.compaction.limits.body_bytes`."""
+        """About the bytes of all messages in a request, see `snapshot.compaction.body.body_bytes`."""
         return self._bytes[-1]
 
     def bytes_of(self, at: int) -> int:
@@ -157,12 +181,3 @@ class Tally:
         frames = np.frombuffer(self._frames, np.int64) * round(_PLAIN_FRAME * scale)
         costs: list[int] = (said + frames + np.frombuffer(self._fixed, np.int64)).tolist()
         return costs
-
-
-def context_usage(
-    messages: Iterable[Message], reader: ModelProfile, *, overhead: int | None = None
-) -> ContextUsage:
-    """How full the window is after `messages`, see `snapshot.compaction.estimate.usage_of`."""
-    tally = Tally(reader)
-    tally.follow(tuple(messages))
-    return usage_of(tally, overhead=overhead)
