@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from snapshot.facts.patterns import Fact, find, look, parts_of, strings_in
 from snapshot.facts.survey import survey_of
 from snapshot.facts.use import Uses
@@ -93,7 +95,10 @@ def factsheet(
     # What is too long for its share goes behind everything else, in the same order.
     share = max(1, budget // _SHARE)
     dear = _dearer_than(share, reader)
-    ranked.sort(key=lambda fact: fact.kind != "named" and dear(fact.text))
+    far = [fact for fact in ranked if fact.kind != "named" and dear(fact.text)]
+    if far:
+        behind = {id(fact) for fact in far}
+        ranked = [*(fact for fact in ranked if id(fact) not in behind), *far]
     ranked = _without_parts(ranked)
     head = _HEAD if pages else _HEAD_UNPAGED
     labels = _Labels(pages)
@@ -153,19 +158,20 @@ def _ranked(
     found: Iterable[Fact], uses: Uses, source: Source, tail: str | Sequence[str], exclude: frozenset[str]
 ) -> list[Fact]:
     facts = [fact for fact in _without_elisions(found, source) if fact.text not in exclude]
-    twins = Counter(look(fact.text) for fact in facts if fact.kind != "name")
-    alike = {fact.text for fact in facts if fact.kind != "name" and twins[look(fact.text)] > 1}
+    looks = {fact.text: look(fact.text) for fact in facts if fact.kind != "name"}
+    twins = Counter(looks.values())
+    alike = {text for text, seen in looks.items() if twins[seen] > 1}
     there = frozenset[str]().union(*map(strings_in, (tail,) if isinstance(tail, str) else tail))
     facts = [fact for fact in facts if fact.text in alike or fact.text not in there]
-    asked = {look(text) for text in alike & there}
-
-    def worth(fact: Fact) -> float:
-        score = uses.score(fact) * _RISK[fact.kind]
-        if fact.text in alike:
-            score *= _TWIN_ASKED if look(fact.text) in asked else _TWIN
-        return score / (len(fact.text) / 3 + _AROUND) ** 0.5
-
-    return sorted(facts, key=lambda fact: (-worth(fact), -fact.offsets[-1], fact.text))
+    asked = {looks[text] for text in alike & there}
+    twin = {text: _TWIN_ASKED if looks[text] in asked else _TWIN for text in alike}
+    sizes = np.array([len(fact.text) for fact in facts])
+    worth = uses.scores(facts) * np.array([_RISK[fact.kind] * twin.get(fact.text, 1.0) for fact in facts])
+    worth /= np.sqrt(sizes / 3 + _AROUND)
+    keys = [
+        (value, -fact.offsets[-1], fact.text) for value, fact in zip((-worth).tolist(), facts, strict=True)
+    ]
+    return [facts[at] for at in sorted(range(len(facts)), key=keys.__getitem__)]
 
 
 def _without_parts(facts: Sequence[Fact]) -> list[Fact]:
@@ -197,8 +203,9 @@ def _without_elisions(facts: Iterable[Fact], source: Source) -> Iterable[Fact]:
         stop = source.text.find(ELIDED, elision.offset + 1)
         inside.update(range(elision.offset, stop if stop >= 0 else elision.offset))
     for fact in facts:
-        offsets = tuple(at for at in fact.offsets if at not in inside) if inside else fact.offsets
-        if offsets:
+        if inside.isdisjoint(fact.offsets):
+            yield fact
+        elif offsets := tuple(at for at in fact.offsets if at not in inside):
             yield Fact(fact.text, fact.kind, offsets)
 
 

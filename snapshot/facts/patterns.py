@@ -393,14 +393,16 @@ class Finder:
         """Begin at an offset: what stands before is not looked at."""
         self._length = self._start = offset
 
-    def facts(self, start: int = 0) -> tuple[Fact, ...]:
-        """What was found from an offset on, each once, in order of its first place; what stands before is
-        forgotten."""
+    def facts(self) -> tuple[Fact, ...]:
+        """All that was found, each once, in order of its first place."""
+        return tuple(sorted(self.some(), key=lambda fact: (fact.offsets[0], fact.text)))
+
+    def some(self, start: int = 0) -> list[Fact]:
+        """What was found from an offset on, in no certain order; what stands before is forgotten."""
         if start > self._start:
             self._start = start
             self._found = {text: places for text, places in self._found.items() if places.forget(start)}
-        facts = [places.fact(text, self._kind) for text, places in self._found.items()]
-        return tuple(sorted(facts, key=lambda fact: (fact.offsets[0], fact.text)))
+        return [places.fact(text, self._kind) for text, places in self._found.items()]
 
     def _kind(self, rank: int, text: str) -> Kind:
         return _PATTERNS[rank][0] if rank < len(_PATTERNS) else self._kinds[rank, text]

@@ -28,13 +28,13 @@ class Survey:
 
     Attributes:
         source: the text.
-        facts: its exact strings, names among them.
+        facts: its exact strings, names among them, in no certain order.
         uses: what occurrences are worth.
     """
 
     def __init__(self) -> None:
         self.source = Source("")
-        self.facts: tuple[Fact, ...] = ()
+        self.facts: list[Fact] = []
         self.uses = Uses()
         self._finder = Finder(names=True)
 
@@ -52,7 +52,7 @@ class Survey:
             self._finder.feed(text[start:stop])
             low, high = bisect_left(source.marks, start), bisect_left(source.marks, stop)
             self.uses.feed(text, start, stop, source.marks[low:high])
-        self.facts = self._finder.facts(first)
+        self.facts = self._finder.some(first)
         self.uses.weigh(first)
         self.source = source
 

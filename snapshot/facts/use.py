@@ -8,9 +8,13 @@ say whose words they are.
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from snapshot.facts.patterns import Fact
 from snapshot.source.marks import SCOPE
@@ -95,20 +99,27 @@ class Uses:
         none = (_Entry(0, "result", self._length),)
         self._worth = [_worth(entry, length) for entry in (entries if self._starts else none)]
 
-    def score(self, fact: Fact) -> float:
-        """How likely the string is needed next; only the order counts."""
-        offsets = fact.offsets
-        if len(offsets) == 1:
-            used = self._worth[self._entry_at(offsets[0])]
-        else:
-            used = sum(self._worth[number] for number in sorted({self._entry_at(at) for at in offsets}))
-        return used * self._defined(fact.text)
+    def scores(self, facts: Sequence[Fact]) -> NDArray[np.float64]:
+        """How likely each string is needed next; only the order counts.
 
-    def _defined(self, name: str) -> float:
-        return _DEFINED if name in self._called else _SEEN_DEFINED if name in self._seen else 1.0
-
-    def _entry_at(self, offset: int) -> int:
-        return max(0, bisect_right(self._starts, offset) - 1)
+        In each entry a string counts once.
+        """
+        if not facts:
+            return np.zeros(0)
+        offsets, sizes = array("q"), array("q")
+        for fact in facts:
+            offsets.extend(fact.offsets)
+            sizes.append(len(fact.offsets))
+        places = np.frombuffer(offsets, np.int64)
+        entries = np.searchsorted(np.array(self._starts, np.int64), places, "right") - 1
+        entries = np.maximum(entries, 0)
+        numbers = np.repeat(np.arange(len(facts)), np.frombuffer(sizes, np.int64))
+        first = np.ones(len(places), bool)
+        first[1:] = (numbers[1:] != numbers[:-1]) | (entries[1:] != entries[:-1])
+        worth = np.array(self._worth)[entries[first]]
+        used = np.bincount(numbers[first], weights=worth, minlength=len(facts)).astype(np.float64)
+        defined = dict.fromkeys(self._seen, _SEEN_DEFINED) | dict.fromkeys(self._called, _DEFINED)
+        return used * np.array([defined.get(fact.text, 1.0) for fact in facts])
 
 
 def _worth(entry: _Entry, length: int) -> float:
