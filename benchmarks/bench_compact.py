@@ -1,17 +1,29 @@
 """What a harness pays for calling `compact` before every request.
 
     python -m pytest benchmarks/bench_compact.py        # all of it, by pytest-benchmark
-    python -m benchmarks.bench_compact [--most N]       # a table: milliseconds per thousand messages
+    python -m benchmarks.bench_compact [--most N]       # a table, see below
     python -m benchmarks.bench_compact --profile NAME   # where the time of one row goes
 
 With nothing to do a call should take less than a millisecond per thousand messages, and going on from an
-archive should cost by what is new, not by how long the history is.
+archive should cost by what is new, not by how long the history is. Each row of the table is the work of one
+kind of call: milliseconds of processor time, the same per thousand messages, and as a multiple of the row of
+the same kind with the fewest messages. Processor time and not the clock's, for machines that are busy; the
+first line says how busy this one was.
+
+    first            nothing is known of the run: it is compacted, with pages
+    idle-transcript  the same transcript again, with nothing to do
+    idle-list        the same list of an API's dictionaries again, with nothing to do
+    turn-list        the list with one more call and result, with nothing to do
+    archive-idle     the run with its archive, with nothing to do
+    archive-turn     the run with one more turn and its archive, with nothing to do
+    archive-again    the run with its archive and what is new, compacted again
 """
 
 from __future__ import annotations
 
 import argparse
 import cProfile
+import os
 import pstats
 import sys
 import time
@@ -23,6 +35,7 @@ import pytest
 
 import snapshot
 from snapshot.compaction import Archive, compact
+from snapshot.compaction.history import forget
 from snapshot.messages import Message, Text, ToolCall, ToolResult, Transcript
 
 MODEL = "claude-opus-4-8"
@@ -31,7 +44,7 @@ SIZES = (1_000, 10_000, 100_000)
 NEW = 40
 WINDOW = 200_000
 _HUGE = 1 << 40
-_ARCHIVED_MOST = 10_000
+_ROUNDS = 3
 
 
 def run_of(messages: int) -> Transcript:
@@ -75,22 +88,56 @@ def going_on(made: tuple[Transcript, Archive, int], *, trigger: str) -> Callable
     return lambda: compact(run, model=MODEL, archive=archive, window=size, **settings)
 
 
+def growing(conversation: Transcript | list[Any], *, from_size: int, **settings: Any) -> Callable[[], object]:
+    """A call after which the conversation is longer by one call and its result at each call."""
+    whole = conversation.messages if isinstance(conversation, Transcript) else conversation
+    size = from_size
+
+    def call() -> object:
+        nonlocal size
+        size += 2
+        so_far: Any = whole[:size]
+        if isinstance(conversation, Transcript):
+            so_far = replace(conversation, messages=so_far)
+        return compact(so_far, model=MODEL, **settings)
+
+    return call
+
+
+def first(run: Transcript) -> Callable[[], object]:
+    """A call that knows nothing of the run."""
+
+    def call() -> object:
+        forget()
+        return compact(run, model=MODEL, window=WINDOW, digest=True)
+
+    return call
+
+
 def rows(most: int) -> Mapping[str, tuple[int, Callable[[], Callable[[], object]]]]:
     """Each row of the table: messages, and what prepares the call."""
     found: dict[str, tuple[int, Callable[[], Callable[[], object]]]] = {}
-    for size in (size for size in SIZES if size <= most):
-        found[f"idle-transcript-{size}"] = size, lambda size=size: nothing_to_do(run_of(size))
-        found[f"idle-dictionaries-{size}"] = (
-            size,
-            lambda size=size: nothing_to_do(as_dictionaries(run_of(size))),
-        )
-        if size <= _ARCHIVED_MOST:
-            for name, trigger in (("archive-idle", "target"), ("archive-again", "manual")):
-                found[f"{name}-{size}"] = (
-                    size,
-                    lambda size=size, trigger=trigger: going_on(archived(size), trigger=trigger),
-                )
+    sizes = [size for size in SIZES if size <= most]
+    kinds: dict[str, Callable[[int], Callable[[], object]]] = {
+        "first": lambda size: first(run_of(size + 1)),
+        "idle-transcript": lambda size: nothing_to_do(run_of(size)),
+        "idle-list": lambda size: nothing_to_do(as_dictionaries(run_of(size))),
+        "turn-list": lambda size: growing(
+            as_dictionaries(run_of(size + NEW + 1)), from_size=size + 1, window=_HUGE
+        ),
+        "archive-idle": lambda size: going_on(archived(size), trigger="target"),
+        "archive-turn": _archive_turn,
+        "archive-again": lambda size: going_on(archived(size), trigger="manual"),
+    }
+    for kind, prepare in kinds.items():
+        for size in sizes:
+            found[f"{kind}-{size}"] = size, lambda prepare=prepare, size=size: prepare(size)
     return found
+
+
+def _archive_turn(size: int) -> Callable[[], object]:
+    run, archive, window = archived(size)
+    return growing(run, from_size=size + 1, archive=archive, window=2 * window, digest=True)
 
 
 @pytest.mark.benchmark(group="nothing to do")
@@ -140,19 +187,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         profile.runcall(call)
         pstats.Stats(profile).strip_dirs().sort_stats("cumulative").print_stats(30)
         return 0
-    print(f"{'row':<28}{'ms':>10}{'ms per 1,000 messages':>24}")
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg()) if hasattr(os, "getloadavg") else "unknown"
+    print(f"load {load} on {os.cpu_count()} processors; least of {_ROUNDS} rounds")
+    print(f"{'row':<24}{'CPU ms':>10}{'per 1,000':>12}{'multiple':>10}")
+    least: dict[str, float] = {}
     for name, (size, prepare) in table.items():
         call = prepare()
         call()
-        best = min(_timed(call) for _ in range(3))
-        print(f"{name:<28}{best:>10.1f}{best / size * 1000:>24.2f}", flush=True)
+        best = min(_timed(call) for _ in range(_ROUNDS))
+        base = least.setdefault(name.rpartition("-")[0], best)
+        print(f"{name:<24}{best:>10.2f}{best / size * 1000:>12.3f}{best / base:>10.1f}", flush=True)
     return 0
 
 
 def _timed(call: Callable[[], object]) -> float:
-    began = time.perf_counter()
+    began = time.process_time()
     call()
-    return (time.perf_counter() - began) * 1000
+    return (time.process_time() - began) * 1000
 
 
 if __name__ == "__main__":

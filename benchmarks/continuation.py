@@ -145,7 +145,7 @@ def _baselines(
     blank: Cut, first: Transcript, said: Sequence[str], used: set[str], model: str
 ) -> Iterator[Cut]:
     """The newest messages that have a share of the tokens, word for word; everything older dropped."""
-    from snapshot.compaction.estimate import context_usage
+    from snapshot.compaction.usage import context_usage
     from snapshot.models.ids import profile_for
 
     usage = context_usage(first.messages, profile_for(model))

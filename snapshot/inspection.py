@@ -11,8 +11,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from snapshot.compaction import compact
-from snapshot.compaction.estimate import Estimator, context_usage, image_size
+from snapshot.compaction.estimate import Estimator, image_size
 from snapshot.compaction.options import RUNGS, Options
+from snapshot.compaction.usage import context_usage
 from snapshot.errors import CannotFit, SnapshotError
 from snapshot.messages import (
     Diagnostic,

@@ -9,10 +9,11 @@ from random import Random
 import pytest
 
 from snapshot.compaction import Options, compact
+from snapshot.compaction.body import body_bytes
 from snapshot.compaction.boundaries import groups, repair
-from snapshot.compaction.estimate import Estimator, context_usage
-from snapshot.compaction.limits import body_bytes
+from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.options import Budget
+from snapshot.compaction.usage import context_usage
 from snapshot.messages import Image, Message, Text, Transcript, Usage
 from snapshot.models.ids import profile_for
 from snapshot.models.tokens import text_tokens

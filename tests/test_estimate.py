@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from snapshot.compaction import compact
-from snapshot.compaction.estimate import Estimator, context_usage, image_size
+from snapshot.compaction.estimate import Estimator, image_size
+from snapshot.compaction.usage import context_usage
 from snapshot.messages import File, Image, Message, Usage
 from snapshot.models.ids import profile_for
 from snapshot.transcripts import from_messages
@@ -194,7 +195,7 @@ def test_the_providers_count_of_a_document_wins(contracts):
 def test_a_page_by_the_providers_rule(contracts, model, least, most):
     transcript = from_messages(contracts["one"])
     file = next(part for m in transcript.messages for part in m.parts if isinstance(part, File))
-    tokens = Estimator(profile_for(model)).document(file)
+    tokens = Estimator(profile_for(model)).part(file)
     assert 6 * least <= tokens - Estimator(profile_for(model)).text(file.name) <= 6 * most
 
 

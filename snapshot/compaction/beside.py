@@ -52,7 +52,7 @@ def facts_of(
     sheet = factsheet(
         archive.source,
         archive.pages,
-        tail="\n".join([*text, *(item.text for item in archive.statements)]),
+        tail=[*text, *(item.text for item in archive.statements)],
         budget=int((room if most is None else min(room, most)) / context.estimator.scale),
         reader=context.reader,
         keep=[value for _, value in resources_of(archive.messages, context.options.keep_fields)],
@@ -63,10 +63,14 @@ def facts_of(
 
 def live_state(context: Context) -> str:
     """The live state at the end of the conversation, with credentials redacted."""
-    from snapshot.ledger import ledger_of, ledger_text, tool_table
+    from snapshot.ledger import LedgerBuilder, ledger_of, ledger_text, tool_table
 
-    tools = tool_table(context.options.ledger_tools)
-    ledger = ledger_of(context.archived, harness=context.format, tools=tools)
+    own, harness = context.options.ledger_tools, context.format
+    if own:  # files that may have changed
+        ledger = ledger_of(context.archived, harness=harness, tools=tool_table(own))
+    else:
+        key = "ledger", harness
+        ledger = context.history.built(key, lambda: LedgerBuilder(harness=harness), context.archived).ledger()
     budget = int(LEDGER * context.budget.goal)
     return ledger_text(ledger, budget, context.estimator.text)
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from snapshot.compaction.alike import shared
 from snapshot.messages import Message, Opaque, Part, Text, ToolCall, ToolResult
 from snapshot.parts.characters import is_blank
 from snapshot.requests.tool_pairing import arrange, mended, no_result
 
-__all__ = ["Group", "Repairs", "groups", "repair"]
+__all__ = ["Boundaries", "Group", "Repairs", "groups", "repair"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,12 @@ def repair(messages: Sequence[Message]) -> tuple[tuple[Message, ...], Repairs]:
     elsewhere come to their call, and what stood between follows behind them. A conversation that grows is
     repaired alike, but where a late result arrives. Messages that need nothing are the same objects.
     """
-    if _is_sound(messages):
-        return tuple(messages), Repairs()
+    sound = Boundaries()
+    sound.follow(tuple(messages))
+    return (tuple(messages), Repairs()) if sound.sound else _repaired(messages)
+
+
+def _repaired(messages: Sequence[Message]) -> tuple[tuple[Message, ...], Repairs]:
     batches, orphans = arrange(messages)
     kept: list[Message] = []
     unanswered = empty = halves = 0
@@ -88,35 +93,6 @@ def repair(messages: Sequence[Message]) -> tuple[tuple[Message, ...], Repairs]:
     return tuple(kept), Repairs(tuple(orphans), unanswered, empty, halves)
 
 
-def _is_sound(messages: Sequence[Message]) -> bool:
-    """Whether nothing is to be repaired, as far as one quick look tells: most conversations are so."""
-    waiting: set[str] = set()
-    used: set[str] = set()
-    for message in messages:
-        if message.role == "tool":
-            answers = [part.call_id for part in message.parts if isinstance(part, ToolResult)]
-            whole = len(answers) == len(message.parts) == len(set(answers)) > 0
-            if not (whole and waiting.issuperset(answers)):
-                return False
-            waiting.difference_update(answers)
-            continue
-        if waiting:
-            return False
-        says = False
-        for part in message.parts:
-            if isinstance(part, ToolCall):
-                if not part.id or part.id in used:
-                    return False
-                used.add(part.id)
-                waiting.add(part.id)
-            elif isinstance(part, ToolResult | Opaque):
-                return False
-            says = says or not isinstance(part, Text) or not is_blank(part.text)
-        if not says:
-            return False
-    return True
-
-
 def _named(parts: Sequence[Part], used: set[str]) -> tuple[list[Part], dict[int, str]]:
     """The parts with an id of its own for each call, and the ids by place; `used` takes them up."""
     named: list[Part] = []
@@ -142,14 +118,84 @@ def _with_parts(message: Message, parts: Sequence[Part]) -> Message:
 
 def groups(messages: Sequence[Message]) -> tuple[Group, ...]:
     """The groups of repaired messages, in order; they partition the messages."""
-    found: list[Group] = []
-    start = 0
-    while start < len(messages):
-        stop = start + 1
-        waiting = {part.id for part in messages[start].parts if isinstance(part, ToolCall)}
-        while stop < len(messages) and messages[stop].role == "tool":
-            waiting -= {part.call_id for part in messages[stop].parts if isinstance(part, ToolResult)}
-            stop += 1
-        found.append(Group(start, stop, messages[start].starts_turn, bool(waiting)))
-        start = stop
-    return tuple(found)
+    found = Boundaries()
+    found.follow(tuple(messages))
+    return tuple(found.groups)
+
+
+class Boundaries:
+    """The groups of a conversation, and whether it needs no repair, found message by message as it grows.
+
+    Attributes:
+        messages: the conversation.
+        groups: its groups, in order; they partition the messages.
+    """
+
+    def __init__(self) -> None:
+        self.messages: tuple[Message, ...] = ()
+        self.groups: list[Group] = []
+        self._used: dict[str, int] = {}  # ids of calls, each with the number of its message
+        self._ids: list[str] = []
+        self._unsound = -1  # number of the first group that may need repair
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is to be repaired, as far as one quick look tells: most conversations are so."""
+        return self._unsound < 0
+
+    def follow(self, messages: tuple[Message, ...]) -> None:
+        """Go on to these messages: where they begin as those before, only the rest is looked at."""
+        if messages is self.messages:
+            return
+        known = shared(self.messages, messages)
+        # The last group may go on, so it is looked at again.
+        while self.groups and self.groups[-1].stop >= known:
+            self._forget(self.groups.pop().start)
+        start = self.groups[-1].stop if self.groups else 0
+        self.messages = messages
+        while start < len(messages):
+            stop = start + 1
+            while stop < len(messages) and messages[stop].role == "tool":
+                stop += 1
+            self._take(messages, start, stop)
+            start = stop
+
+    def _forget(self, start: int) -> None:
+        while self._ids and self._used[self._ids[-1]] >= start:
+            del self._used[self._ids.pop()]
+        if self._unsound >= start:
+            self._unsound = -1
+
+    def _take(self, messages: Sequence[Message], start: int, stop: int) -> None:
+        """One group: a message and the messages of tools behind it."""
+        first = messages[start]
+        calls = {part.id for part in first.parts if isinstance(part, ToolCall)}
+        left = set(calls)
+        sound = self._starts_well(first, start)
+        for number in range(start + 1, stop):
+            parts = messages[number].parts
+            answers = [part.call_id for part in parts if isinstance(part, ToolResult)]
+            whole = len(answers) == len(parts) == len(set(answers)) > 0
+            sound = sound and whole and left.issuperset(answers)
+            left.difference_update(answers)
+        open_calls = bool(left)
+        self.groups.append(Group(start, stop, first.starts_turn, open_calls))
+        if self._unsound < 0 and not (sound and (stop == len(messages) or not open_calls)):
+            self._unsound = start
+
+    def _starts_well(self, message: Message, number: int) -> bool:
+        """Whether a message that begins a group needs no repair; the ids of its calls are taken up."""
+        if message.role == "tool":
+            return False
+        well, says = True, False
+        for part in message.parts:
+            if isinstance(part, ToolCall):
+                if not part.id or part.id in self._used:
+                    well = False
+                else:
+                    self._used[part.id] = number
+                    self._ids.append(part.id)
+            elif isinstance(part, ToolResult | Opaque):
+                well = False
+            says = says or not isinstance(part, Text) or not is_blank(part.text)
+        return well and says

@@ -69,31 +69,51 @@ class Candidate:
         return self.messages[self.cut :]
 
     @cached_property
-    def undrawn(self) -> tuple[Message, ...]:
-        """The request with marks in place of the pages."""
-        if self.archive is None or self.archive.light:
-            return self.messages
-        return (*self.head, *self.frame(), *self.tail)
+    def frame(self) -> tuple[Message, ...]:
+        """What carries the archive, with marks in place of the pages."""
+        return self.framed() if self.replaced else ()
 
-    def frame(self, pages: Sequence[bytes] = ()) -> tuple[Message, ...]:
-        """The messages that carry the archive, with its pages, or with marks in their place."""
+    def framed(self, pages: Sequence[bytes] = ()) -> tuple[Message, ...]:
+        """The messages that carry the archive, with the PNG files of its pages, or with marks in their
+        place."""
         from snapshot.compaction.assemble import archive_messages
 
         assert self.archive is not None
         context = self.context
-        most = context.limits.get("images_per_message")
-        # APIs join what stands between two of the assistant's messages.
-        beside = (0, 0) if most is None else (_joined(reversed(self.head)), _joined(self.tail))
         return archive_messages(
-            self.archive, pages, detail=context.reader.detail, per_message=most, beside=beside
+            self.archive,
+            pages,
+            detail=context.reader.detail,
+            per_message=context.limits.get("images_per_message"),
+            beside=self.beside_frame,
         )
+
+    @cached_property
+    def beside_frame(self) -> tuple[int, int]:
+        """Images in what an API joins to the first message of the frame, and to its last: all that stands
+        between two of the assistant's messages."""
+        if "images_per_message" not in self.context.limits:
+            return 0, 0
+        return _joined(reversed(self.head)), _joined(self.tail)
+
+    @cached_property
+    def undrawn(self) -> tuple[Message, ...]:
+        """The request with marks in place of the pages."""
+        return (*self.head, *self.frame, *self.tail) if self.replaced else self.messages
 
     @cached_property
     def tokens(self) -> int:
         """Estimated tokens of the request: pages at their price, not at that of the marks for them."""
+        context = self.context
         marks = sum(len(stretch.pages) for stretch in self.stretches)
         pages = sum(page.tokens for stretch in self.stretches for page in stretch.pages)
-        return self.context.cost(self.undrawn) - marks * self.context.mark_tokens + pages
+        costs = context.costs_of(self.messages)
+        if self.replaced:
+            text = sum(costs[: context.head]) + sum(costs[self.cut :])
+            text += sum(map(context.estimator.message, self.frame))
+        else:
+            text = sum(costs)
+        return context.estimator.overhead + text - marks * context.mark_tokens + pages
 
     @property
     def stretches(self) -> tuple[Stretch, ...]:

@@ -3,16 +3,19 @@ it."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Unpack
 
-from snapshot.compaction import boundaries
+from snapshot.compaction.alike import differing
 from snapshot.compaction.archive import Archive, Changed
+from snapshot.compaction.boundaries import Group
 from snapshot.compaction.candidate import Candidate
 from snapshot.compaction.context import Context
 from snapshot.compaction.drawing import drawn
-from snapshot.compaction.estimate import ContextUsage, Estimator, context_usage
+from snapshot.compaction.estimate import Estimator
+from snapshot.compaction.history import History, Redacted, histories
 from snapshot.compaction.ladder import climb, without_pages
 from snapshot.compaction.options import (
     Budget,
@@ -23,10 +26,11 @@ from snapshot.compaction.options import (
     spell_out_settings,
 )
 from snapshot.compaction.projection import projected
-from snapshot.compaction.replaced import attachments, with_parts
+from snapshot.compaction.replaced import with_parts
 from snapshot.compaction.report import Report, RungReport
 from snapshot.compaction.restoring import is_frame
 from snapshot.compaction.splice import Given, InPlace, tools_in
+from snapshot.compaction.usage import ContextUsage, usage_of
 from snapshot.errors import LayoutError, SnapshotError
 from snapshot.messages import File, Image, Message, Transcript
 from snapshot.models.ids import profile_for, unknown_profile
@@ -207,33 +211,37 @@ def compacted(
 ) -> Compaction:
     """What `compact` gives, with a correction of the estimate."""
     transcript = transcript_of(conversation)
-    done = _compacted(
-        transcript,
-        model=model,
-        archive=archive,
-        trigger=trigger,
-        draft=draft,
-        options=with_tools(conversation, model, options),
-        correction=correction,
-    )
+    with histories.of(transcript.messages) as history:
+        done = _compacted(
+            transcript,
+            drafted(draft),
+            history=history,
+            model=model,
+            archive=archive,
+            trigger=trigger,
+            options=with_tools(conversation, model, options),
+            correction=correction,
+        )
     return replace(done, _given=Given.of(conversation, transcript)).noted()
 
 
 def _compacted(
     transcript: Transcript,
+    new: tuple[Message, ...],
     *,
+    history: History,
     model: str,
     archive: Archive | None,
     trigger: Trigger,
-    draft: Transcript | Sequence[Any],
     options: Options,
     correction: Correction,
 ) -> Compaction:
-    new = drafted(draft)
     reader = profile_of(model, options)
-    full = archive.restore(transcript) if archive is not None else transcript
-    messages, repairs = boundaries.repair((*full.messages, *new))
-    usage = context_usage(messages, reader, overhead=options.overhead)
+    full = transcript
+    if archive is not None and not _has_all(archive, transcript, history, reader):
+        full = archive.restore(transcript)
+    messages, repairs = history.repaired((*full.messages, *new) if new else full.messages)
+    usage = usage_of(history.tally(messages, reader), overhead=options.overhead)
     estimator = replace(usage.estimator, scale=usage.estimator.scale * correction.scale)
     context = _context(
         model=model,
@@ -244,6 +252,7 @@ def _compacted(
         archive=archive,
         format_name=full.format,
         last_resort=correction.last_resort,
+        history=history,
     )
     projection = projected(context)
     before = projection.tokens if projection is not None else context.cost(messages)
@@ -278,6 +287,25 @@ def with_tools(conversation: object, model: str, options: Options) -> Options:
     return replace(options, overhead=text_tokens(tools, profile_of(model, options))) if tools else options
 
 
+def _has_all(archive: Archive, transcript: Transcript, history: History, reader: ModelProfile) -> bool:
+    """Whether one look tells that a conversation is whole, with all messages of its archive: most often the
+    very same objects. Where it does not, `Archive.restore` looks closer."""
+    messages = transcript.messages
+    if archive.light or archive.former_schema or not history.is_sound(messages):
+        return False
+    if history.tally(messages, reader).openings:
+        return False
+    there = messages[archive.head : archive.boundary]
+    return len(there) == len(archive.messages) and all(
+        _is_like(there[at], archive.messages[at]) for at in differing(there, archive.messages)
+    )
+
+
+def _is_like(message: Message, archived: Message) -> bool:
+    """Whether a message may be an archived one, in which credentials were redacted."""
+    return message.role == archived.role and list(map(type, message.parts)) == list(map(type, archived.parts))
+
+
 def profile_of(model: str, options: Options) -> ModelProfile:
     """What is known of the model; of an unknown one whose window is given, that it gets no pages.
 
@@ -296,9 +324,9 @@ def transcript_of(conversation: Transcript | Sequence[Any] | Mapping[str, Any]) 
     """The conversation itself, or what an API's own list of messages says."""
     if isinstance(conversation, Transcript):
         return conversation
-    from snapshot.transcripts import from_messages
+    from snapshot.transcripts.continued import continued
 
-    return from_messages(conversation)
+    return continued(conversation)
 
 
 def drafted(draft: Transcript | Sequence[Any]) -> tuple[Message, ...]:
@@ -320,14 +348,15 @@ def _context(
     archive: Archive | None,
     format_name: str,
     last_resort: bool,
+    history: History,
 ) -> Context:
     window = options.window or reader.window
     if window <= 0:
         raise SnapshotError(f"the window of {model} is not known: say how many tokens it has")
     budget = Budget.of(options, window, options.max_output or reader.max_output)
-    groups = boundaries.groups(messages)
+    groups = history.boundaries(messages).groups
     if archive is None:
-        head = _head(groups, messages, estimator, budget)
+        head = _head(groups, messages, estimator, budget, history.tally(messages, reader).openings)
     else:
         head = archive.head
         if archive.boundary > len(messages):
@@ -345,6 +374,7 @@ def _context(
         former=archive,
         format=format_name,
         last_resort=last_resort,
+        history=history,
     )
 
 
@@ -370,13 +400,19 @@ def _with_redaction(context: Context) -> Context:
     redact = context.options.redact
     if redact is False:
         return context
-    redactor = redact if isinstance(redact, Redactor) else Redactor()
-    archived = redactor.transcript(Transcript(context.messages, context.format)).messages
-    return replace(context, archived=archived, redactions=dict(redactor.counts))
+    if isinstance(redact, Redactor):
+        archived = redact.transcript(Transcript(context.messages, context.format)).messages
+        return replace(context, archived=archived, redactions=dict(redact.counts))
+    redacted = context.history.built("redacted", Redacted, context.messages)
+    return replace(context, archived=tuple(redacted.messages), redactions=dict(redacted.counts))
 
 
 def _head(
-    groups: Sequence[boundaries.Group], messages: Sequence[Message], estimator: Estimator, budget: Budget
+    groups: Sequence[Group],
+    messages: Sequence[Message],
+    estimator: Estimator,
+    budget: Budget,
+    openings: Sequence[int],
 ) -> int:
     """How many messages lead: system messages, the first request unless it is bulk itself, and archives.
 
@@ -385,14 +421,15 @@ def _head(
     head = 0
     while head < len(messages) and messages[head].role == "system":
         head += 1
-    first = next((group for group in groups if group.start >= head), None)
+    at = bisect_left(groups, head, key=lambda group: group.start)
+    first = groups[at] if at < len(groups) else None
     if first is not None and first.turn:
         # An image or a document beside the words does not make them bulk.
         words = (_words(message) for message in messages[head : first.stop])
         cost = sum(map(estimator.message, words))
         if cost <= budget.goal // 4 or any(map(is_frame, messages[head : first.stop])):
             head = first.stop
-    frames = [at for at, message in enumerate(messages) if is_frame(message)]
+    frames = [at for at in openings if is_frame(messages[at])]
     return max(head, frames[-1] + 1) if frames else head
 
 
@@ -444,7 +481,7 @@ def _reason_to_wait(
 def _shows_images_to_the_blind(candidate: Candidate) -> bool:
     """Whether images would go to a reader that cannot see."""
     return candidate.context.reader.blind and any(
-        isinstance(item, Image) for item in attachments(candidate.undrawn)
+        isinstance(item, Image) for item in candidate.context.attachments(candidate.undrawn)
     )
 
 
@@ -481,7 +518,7 @@ def _reason_to_drop(
 def _blank(context: Context, usage: ContextUsage, before: int) -> Report:
     budget = context.budget
     return Report(
-        images=_images(context.messages),
+        images=context.images_in(context.messages),
         before=before,
         after=before,
         occupancy=usage.tokens,
@@ -492,10 +529,6 @@ def _blank(context: Context, usage: ContextUsage, before: int) -> Report:
         head=context.head,
         tail=len(context.messages) - context.head,
     )
-
-
-def _images(messages: Sequence[Message]) -> int:
-    return sum(isinstance(item, Image) for item in attachments(messages))
 
 
 def _stayed(
@@ -518,8 +551,22 @@ def _stayed(
     if full is not transcript:  # it came as it was sent
         sent = replace(transcript, messages=(*transcript.messages, *draft)) if draft else transcript
         return Compaction(sent, projection.archive, report, context)
-    sent = replace(transcript, messages=drawn(projection))
+    sent = replace(transcript, messages=_drawn(projection))
     return Compaction(sent, projection.archive, report, context)
+
+
+def _drawn(candidate: Candidate) -> tuple[Message, ...]:
+    """The messages to send. The frame of pages that was drawn last is not drawn again."""
+    context, archive = candidate.context, candidate.archive
+    if archive is None or not candidate.replaced or candidate.parts or context.options.progress is not None:
+        return drawn(candidate)
+    form = context.reader.detail, context.limits.get("images_per_message"), candidate.beside_frame
+    frame = context.history.frame_of(archive, form)
+    if frame is None:
+        messages = drawn(candidate)
+        frame = messages[context.head : len(messages) - len(candidate.tail)]
+        context.history.keep_frame(archive, form, frame)
+    return (*candidate.head, *frame, *candidate.tail)
 
 
 def _with_projection(report: Report, projection: Candidate | None) -> Report:
@@ -535,11 +582,11 @@ def _figures(candidate: Candidate) -> dict[str, Any]:
     middle = len(archive.messages) if archive is not None else 0
     figures: dict[str, Any] = {
         "after": candidate.tokens,
-        "images": _images(candidate.undrawn),
+        "images": context.images_in(candidate.undrawn),
         "head": context.head,
         "middle": middle or candidate.cut - context.head,
         "tail": len(context.messages) - candidate.cut,
-        "tail_tokens": context.cost(candidate.tail) - context.estimator.overhead,
+        "tail_tokens": sum(context.costs_of(candidate.messages)[candidate.cut :]),
         "notes": candidate.notes,
         "pages": sum(len(stretch.pages) for stretch in candidate.stretches),
         "page_tokens": sum(page.tokens for stretch in candidate.stretches for page in stretch.pages),
@@ -556,9 +603,10 @@ def _made(candidate: Candidate, full: Transcript, report: Report) -> Compaction:
     """The compaction that a candidate is: its pages drawn, its archive complete."""
     context = candidate.context
     changed = tuple(
-        Changed(at, context.archived[at], sent)
-        for at, (sent, original) in enumerate(zip(candidate.messages, context.messages, strict=True))
-        if sent != original and not (candidate.replaced and context.head <= at < candidate.cut)
+        Changed(at, context.archived[at], candidate.messages[at])
+        for at in differing(candidate.messages, context.messages)
+        if not (candidate.replaced and context.head <= at < candidate.cut)
+        and candidate.messages[at] != context.messages[at]
     )
     archive = candidate.archive
     if archive is None:
@@ -569,7 +617,7 @@ def _made(candidate: Candidate, full: Transcript, report: Report) -> Compaction:
         parts=candidate.parts,
         tail=context.after[candidate.cut],
     )
-    messages = drawn(candidate)
+    messages = _drawn(replace(candidate, archive=archive))
     report = replace(report, redactions=context.redactions, **_figures(candidate), **_printed(candidate))
     return Compaction(replace(full, messages=messages), archive, report, context)
 

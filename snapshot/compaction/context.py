@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
+from snapshot.compaction.alike import differing
 from snapshot.compaction.archive import Archive
+from snapshot.compaction.body import body_bytes, message_bytes
 from snapshot.compaction.boundaries import Group
 from snapshot.compaction.estimate import Estimator
+from snapshot.compaction.history import History
 from snapshot.compaction.options import Budget, Options
 from snapshot.compaction.places import PLACE
-from snapshot.messages import Message
+from snapshot.compaction.replaced import attachments
+from snapshot.compaction.tally import Tally
+from snapshot.messages import File, Image, Message
 from snapshot.models.profile import ModelProfile
 
 __all__ = ["Context"]
@@ -34,6 +40,7 @@ class Context:
         head: messages that lead it and stay.
         former: the archive of an earlier compaction of it.
         format: its format.
+        history: what is known of it from earlier calls.
         redactions: credentials replaced, by kind.
         last_resort: whether the digest is taken where nothing else makes the request safe.
     """
@@ -45,10 +52,11 @@ class Context:
     estimator: Estimator
     messages: tuple[Message, ...]
     archived: tuple[Message, ...]
-    groups: tuple[Group, ...]
+    groups: Sequence[Group]
     head: int
     former: Archive | None
     format: str
+    history: History = field(repr=False, compare=False)
     redactions: Mapping[str, int] = field(default_factory=dict[str, int])
     last_resort: bool = False
 
@@ -57,13 +65,18 @@ class Context:
         """The provider's limits by name, the caller's in place of the layout file's."""
         return {**self.reader.limits, **self.options.limits}
 
-    @cached_property
-    def costs(self) -> tuple[int, ...]:
-        """Estimated tokens of each message."""
-        return tuple(map(self.estimator.message, self.messages))
+    @property
+    def tally(self) -> Tally:
+        """The totals of the messages."""
+        return self.history.tally(self.messages, self.estimator.reader)
 
     @cached_property
-    def after(self) -> tuple[int, ...]:
+    def costs(self) -> Sequence[int]:
+        """Estimated tokens of each message."""
+        return self.tally.costs(self.estimator.scale)
+
+    @cached_property
+    def after(self) -> Sequence[int]:
         """Estimated tokens from message i to the end; one more item, 0, behind the last."""
         return tuple(accumulate(reversed(self.costs), initial=0))[::-1]
 
@@ -74,7 +87,45 @@ class Context:
 
     def cost(self, messages: Sequence[Message]) -> int:
         """Estimated tokens of a request with `messages`."""
+        if messages is self.messages:
+            return self.estimator.overhead + self.tally.total(self.estimator.scale)
         return self.estimator.messages(messages)
+
+    def costs_of(self, messages: Sequence[Message]) -> Sequence[int]:
+        """Estimated tokens of each message of the conversation, some of which are other ones."""
+        if messages is self.messages:
+            return self.costs
+        costs = list(self.costs)
+        for at in differing(self.messages, messages):
+            costs[at] = self.estimator.message(messages[at])
+        return costs
+
+    def attachments(self, messages: Sequence[Message]) -> list[Image | File]:
+        """All images and documents of messages, in order."""
+        if messages is not self.messages and len(messages) != len(self.messages):
+            return attachments(messages)
+        own = self.tally.attachments
+        changed = differing(self.messages, messages)
+        if not changed:
+            return [item for _, item in own]
+        gone = frozenset(changed)
+        found = [item for item in own if item[0] not in gone]
+        found += [(at, item) for at in changed for item in attachments((messages[at],))]
+        return [item for _, item in sorted(found, key=lambda one: one[0])]
+
+    def images_in(self, messages: Sequence[Message]) -> int:
+        """How many images are in messages."""
+        return sum(isinstance(item, Image) for item in self.attachments(messages))
+
+    def body_bytes(self, messages: Sequence[Message]) -> int:
+        """About the bytes of messages in a request."""
+        if messages is self.messages:
+            return self.tally.body_bytes()
+        if len(messages) != len(self.messages):
+            return body_bytes(messages)
+        tally = self.tally
+        changed = differing(self.messages, messages)
+        return tally.body_bytes() + sum(message_bytes(messages[at]) - tally.bytes_of(at) for at in changed)
 
     @property
     def first_cut(self) -> int:
@@ -89,24 +140,26 @@ class Context:
         where that is not safe the tail becomes shorter (`snapshot.compaction.verbatim`).
         """
         wanted = self.budget.tail if tail is None else tail
-        starts = [group.start for group in self.groups if group.start >= self.first_cut]
-        if not starts:
+        groups, first = self.groups, self.first_cut
+        if not groups or groups[-1].start < first:
             return len(self.messages)
-        at = len(starts) - 1
-        while at > 0 and self.after[starts[at]] < wanted:
+        at = len(groups) - 1
+        while at > 0 and groups[at - 1].start >= first and self.after[groups[at].start] < wanted:
             at -= 1
-        return starts[at]
+        return groups[at].start
 
     @property
     def last_cut(self) -> int:
         """Where the tail may start at the latest: the last group."""
-        starts = [group.start for group in self.groups if group.start >= self.first_cut]
-        return starts[-1] if starts else len(self.messages)
+        if not self.groups or self.groups[-1].start < self.first_cut:
+            return len(self.messages)
+        return self.groups[-1].start
 
     def later_cut(self, cut: int) -> int:
         """The start of the group behind the one that starts at `cut`; `cut` itself where it is the last."""
-        return next((group.start for group in self.groups if group.start > cut), cut)
+        at = bisect_right(self.groups, cut, key=lambda group: group.start)
+        return self.groups[at].start if at < len(self.groups) else cut
 
     def turn_at(self, message: int) -> int:
         """Number of the turn, from 1, that begins with or behind message `message`."""
-        return 1 + sum(item.starts_turn for item in self.messages[:message])
+        return 1 + bisect_left(self.tally.turns, message)

@@ -38,7 +38,7 @@ def drawn(candidate: Candidate) -> tuple[Message, ...]:
     pages = []
     if candidate.pagination is not None:
         pages = _pages(candidate.pagination, archive.printed, context.options.threads, tell)
-    return (*messages[: context.head], *candidate.frame(pages), *messages[candidate.cut :])
+    return (*messages[: context.head], *candidate.framed(pages), *messages[candidate.cut :])
 
 
 def _pages(

@@ -31,6 +31,8 @@ class ImageRung:
         del goal
         if candidate.replaced:
             return Step(None, "what it could drop is on pages already")
+        if not candidate.context.attachments(candidate.messages):
+            return Step(None, "there is no old image")
         before, middle = candidate.head, candidate.messages[candidate.context.head : candidate.cut]
         old = drop_attachments(middle, lambda _, item: isinstance(item, Image))
         lighter = candidate.lightened((*before, *old.messages, *candidate.tail))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from snapshot.compaction.context import Context
     from snapshot.pages.layout import Layout
 
-__all__ = ["body_bytes", "bytes_left", "over", "page_room", "refused", "usable"]
+__all__ = ["bytes_left", "over", "page_room", "refused", "usable"]
 
 # Of a provider's limit, what is not used.
 _MARGIN = 20
@@ -27,15 +27,10 @@ def usable(limit: int) -> int:
     return limit - limit // _MARGIN
 
 
-def body_bytes(messages: Sequence[Message]) -> int:
-    """About the bytes of messages in a request: text as JSON has it, and attachments in base64."""
-    return load_of(messages).measure_bytes()
-
-
 def bytes_left(context: Context, messages: Sequence[Message]) -> int | None:
     """What is left of the body for pages beside `messages`; None where the body is not limited."""
     body = context.limits.get("request_bytes")
-    return None if body is None else usable(body) - body_bytes(messages)
+    return None if body is None else usable(body) - context.body_bytes(messages)
 
 
 def over(context: Context, messages: Sequence[Message], *, more_bytes: int = 0) -> tuple[Excess, ...]:
@@ -46,7 +41,9 @@ def over(context: Context, messages: Sequence[Message], *, more_bytes: int = 0) 
         messages: what would be sent, with marks for pages.
         more_bytes: what the body takes besides: the pages.
     """
-    load = Load(load_of(messages).items, lambda: body_bytes(messages) + more_bytes)
+    # Most conversations have none, and that is known without a look at every part.
+    items = load_of(messages).items if context.attachments(messages) else ()
+    load = Load(items, lambda: context.body_bytes(messages) + more_bytes)
     return exceeded(load, context.limits, reader=context.reader, margin=_MARGIN)
 
 
@@ -63,11 +60,11 @@ def refused(
         messages: what would be sent, from the head on; marks for pages in it count and stay.
         pages, page_size: pages that need room besides, and the bytes of each.
     """
-    shown = attachments(messages)
+    shown = context.attachments(messages)
     if not shown:
         return frozenset()
     items = load_of(messages).items
-    size = body_bytes(messages) + pages * page_size
+    size = context.body_bytes(messages) + pages * page_size
     # Each of these pages may stand in a message of its own.
     more = tuple(Item("image", -number) for number in range(1, pages + 1))
     head = len(attachments(messages[: context.head]))
@@ -157,7 +154,7 @@ def page_room(
         room = usable(most) - (len(shown) - len(dropped))
     body = limits.get("request_bytes")
     if body is not None:
-        size = body_bytes(rest) - sum(len(shown[at].data) * 4 // 3 for at in dropped)
+        size = context.body_bytes(rest) - sum(len(shown[at].data) * 4 // 3 for at in dropped)
         if size >= usable(body):
             room = 0
     return room, dropped

@@ -57,8 +57,10 @@ def statements_of(
     found: list[Statement] = []
     turn = first_turn - 1
     for number, (message, (start, _)) in enumerate(zip(messages, spans, strict=True)):
-        text = "\n".join(part.text for part in message.parts if isinstance(part, Text))
         turn += message.starts_turn
+        if message.role not in ("user", "system") and number not in pins:
+            continue
+        text = "\n".join(part.text for part in message.parts if isinstance(part, Text))
         time = f", {one_line(message.time, _LONGEST_TIME)}" if message.time.strip() else ""
         if number in pins and text.strip():
             found.append(Statement(start, f"{message.role}, pinned{time}", text, pinned=True))

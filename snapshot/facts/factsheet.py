@@ -11,11 +11,14 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from snapshot.facts.patterns import Fact, find, look, parts_of
+import numpy as np
+
+from snapshot.facts.patterns import Fact, find, look, parts_of, strings_in
+from snapshot.facts.survey import survey_of
 from snapshot.facts.use import Uses
 from snapshot.models.tokens import most_tokens, text_tokens
 from snapshot.source.marks import ELIDED
@@ -67,7 +70,7 @@ def factsheet(
     source: Source,
     pages: Sequence[tuple[int, int]],
     *,
-    tail: str,
+    tail: str | Sequence[str],
     budget: int,
     reader: ModelProfile,
     keep: Sequence[str] = (),
@@ -79,8 +82,9 @@ def factsheet(
         source: the source text that the pages were made of.
         pages: half-open spans of source text, in order, page 1 first. A string that stands on none of
             them (its stretch was left out) is listed under "no page". Empty: there are no pages.
-        tail: what the request has as text besides, such as the verbatim end of the conversation. What stands
-            there is left out; but of look-alikes both are listed, since each is taken for the other.
+        tail: what the request has as text besides, such as the verbatim end of the conversation, as one text
+            or in pieces. What stands there is left out; but of look-alikes both are listed, since each is
+            taken for the other.
         budget: estimated tokens that the sheet may take.
         reader: whose tokens they are.
         keep: strings that come first, whatever they look like, in the order given. Those that the budget
@@ -93,17 +97,20 @@ def factsheet(
     ranked += ranked_facts(source, tail, exclude=frozenset(kept))
     # What is too long for its share goes behind everything else, in the same order.
     share = max(1, budget // _SHARE)
-    ranked.sort(key=lambda fact: fact.kind != "named" and _dear(fact.text, share, reader))
+    dear = _dearer_than(share, reader)
+    far = [fact for fact in ranked if fact.kind != "named" and dear(fact.text)]
+    if far:
+        behind = {id(fact) for fact in far}
+        ranked = [*(fact for fact in ranked if id(fact) not in behind), *far]
     ranked = _without_parts(ranked)
     head = _HEAD if pages else _HEAD_UNPAGED
-    labels = {fact.text: _label(fact, pages, referred) for fact in ranked[: _at_most(budget, reader)]}
+    labels = _Labels(pages, referred)
     count = _most(ranked, head, labels, budget, reader)
     # What stands in a string that came later made room for others.
     inner = _told_by(ranked[:count])
     chosen = [fact for fact in ranked[:count] if fact.text not in inner or fact.kind == "named"]
     rest = [fact for fact in ranked[count:] if fact.text not in inner]
     ranked = chosen + rest
-    labels |= {fact.text: _label(fact, pages, referred) for fact in ranked[: _at_most(budget, reader)]}
     count = _most(ranked, head, labels, budget, reader)
     text = _print(head, ranked[:count], labels)
     return Factsheet(
@@ -116,9 +123,7 @@ def _at_most(budget: int, reader: ModelProfile) -> int:
     return int(budget * reader.chars_per_token / 3) + 1 if budget > 0 else 0
 
 
-def _most(
-    ranked: Sequence[Fact], head: str, labels: Mapping[str, str], budget: int, reader: ModelProfile
-) -> int:
+def _most(ranked: Sequence[Fact], head: str, labels: _Labels, budget: int, reader: ModelProfile) -> int:
     """How many of the facts have room. The text grows with each, so the number is found by halving."""
     low, high = 0, min(len(ranked), _at_most(budget, reader))
     while low < high:
@@ -131,7 +136,11 @@ def _most(
 
 
 def ranked_facts(
-    source: Source, tail: str = "", *, exclude: frozenset[str] = frozenset(), names: bool = True
+    source: Source,
+    tail: str | Sequence[str] = "",
+    *,
+    exclude: frozenset[str] = frozenset(),
+    names: bool = True,
 ) -> list[Fact]:
     """The facts of the source that deserve a place beside its pages, the most important first.
 
@@ -141,26 +150,31 @@ def ranked_facts(
         exclude: strings that are listed already.
         names: whether names count that consist of words.
     """
-    facts = [
-        fact
-        for fact in _without_elisions(find(source.text, names=names), source)
-        if fact.text not in exclude and (names or fact.kind != "name")
-    ]
-    twins = Counter(look(fact.text) for fact in facts if fact.kind != "name")
-    alike = {fact.text for fact in facts if fact.kind != "name" and twins[look(fact.text)] > 1}
-    there = {fact.text for fact in find(tail, names=True)} if tail else set[str]()
-    there |= set().union(*(parts_of(text) for text in there))
+    if not names:
+        words = [fact for fact in find(source.text) if fact.kind != "name"]
+        return _ranked(words, Uses.of(source), source, tail, exclude)
+    with survey_of(source) as survey:
+        return _ranked(survey.facts, survey.uses, source, tail, exclude)
+
+
+def _ranked(
+    found: Iterable[Fact], uses: Uses, source: Source, tail: str | Sequence[str], exclude: frozenset[str]
+) -> list[Fact]:
+    facts = [fact for fact in _without_elisions(found, source) if fact.text not in exclude]
+    looks = {fact.text: look(fact.text) for fact in facts if fact.kind != "name"}
+    twins = Counter(looks.values())
+    alike = {text for text, seen in looks.items() if twins[seen] > 1}
+    there = frozenset[str]().union(*map(strings_in, (tail,) if isinstance(tail, str) else tail))
     facts = [fact for fact in facts if fact.text in alike or fact.text not in there]
-    asked = {look(text) for text in alike & there}
-    uses = Uses(source)
-
-    def worth(fact: Fact) -> float:
-        score = uses.score(fact) * _RISK[fact.kind]
-        if fact.text in alike:
-            score *= _TWIN_ASKED if look(fact.text) in asked else _TWIN
-        return score / (len(fact.text) / 3 + _AROUND) ** 0.5
-
-    return sorted(facts, key=lambda fact: (-worth(fact), -fact.offsets[-1], fact.text))
+    asked = {looks[text] for text in alike & there}
+    twin = {text: _TWIN_ASKED if looks[text] in asked else _TWIN for text in alike}
+    sizes = np.array([len(fact.text) for fact in facts])
+    worth = uses.scores(facts) * np.array([_RISK[fact.kind] * twin.get(fact.text, 1.0) for fact in facts])
+    worth /= np.sqrt(sizes / 3 + _AROUND)
+    keys = [
+        (value, -fact.offsets[-1], fact.text) for value, fact in zip((-worth).tolist(), facts, strict=True)
+    ]
+    return [facts[at] for at in sorted(range(len(facts)), key=keys.__getitem__)]
 
 
 def _without_parts(facts: Sequence[Fact]) -> list[Fact]:
@@ -178,9 +192,11 @@ def _told_by(facts: Sequence[Fact]) -> set[str]:
     return {part for fact in facts for part in parts_of(fact.text)}
 
 
-def _dear(text: str, share: int, reader: ModelProfile) -> bool:
+def _dearer_than(share: int, reader: ModelProfile) -> Callable[[str], bool]:
+    """Whether a text takes more than so many tokens."""
     # What so many characters cost at most answers for most strings without counting.
-    return most_tokens(len(text), reader) > share and text_tokens(text, reader) > share
+    sure = bisect_right(range(1, 1 + 100 * share), share, key=lambda chars: most_tokens(chars, reader))
+    return lambda text: len(text) > sure and text_tokens(text, reader) > share
 
 
 def _without_elisions(facts: Iterable[Fact], source: Source) -> Iterable[Fact]:
@@ -190,8 +206,9 @@ def _without_elisions(facts: Iterable[Fact], source: Source) -> Iterable[Fact]:
         stop = source.text.find(ELIDED, elision.offset + 1)
         inside.update(range(elision.offset, stop if stop >= 0 else elision.offset))
     for fact in facts:
-        offsets = tuple(at for at in fact.offsets if at not in inside) if inside else fact.offsets
-        if offsets:
+        if inside.isdisjoint(fact.offsets):
+            yield fact
+        elif offsets := tuple(at for at in fact.offsets if at not in inside):
             yield Fact(fact.text, fact.kind, offsets)
 
 
@@ -202,6 +219,21 @@ def _occurrences(text: str, wanted: str) -> tuple[int, ...]:
         found.append(at)
         at = text.find(wanted, at + len(wanted))
     return tuple(found)
+
+
+class _Labels:
+    """The label of each fact, made when it is asked for."""
+
+    def __init__(self, pages: Sequence[tuple[int, int]], referred: Sequence[tuple[int, int]]) -> None:
+        self._pages, self._referred = pages, referred
+        self._known: dict[str, str] = {}
+
+    def of(self, fact: Fact) -> str:
+        """The label of a fact."""
+        label = self._known.get(fact.text)
+        if label is None:
+            label = self._known[fact.text] = _label(fact, self._pages, self._referred)
+        return label
 
 
 def _label(fact: Fact, pages: Sequence[tuple[int, int]], referred: Sequence[tuple[int, int]]) -> str:
@@ -235,12 +267,12 @@ def _is_in(spans: Sequence[tuple[int, int]], at: int) -> bool:
     return number >= 0 and at < spans[number][1]
 
 
-def _print(head: str, facts: Sequence[Fact], labels: Mapping[str, str]) -> str:
+def _print(head: str, facts: Sequence[Fact], labels: _Labels) -> str:
     """One line for each set of pages, in order of the first fact on it."""
     lines: dict[str, list[str]] = {}
     alone: list[str] = []
     for fact in facts:
-        label = labels[fact.text]
+        label = labels.of(fact)
         if len(fact.text.splitlines()) > 1 or fact.text != fact.text.strip():
             # Only what a caller named looks like that; quoted, since it would break the line.
             alone.append(f"{label}: " * bool(label) + json.dumps(fact.text, ensure_ascii=False))

@@ -9,14 +9,15 @@ at all: not one that goes on where its pattern ends, that was cut (`3f78685…`)
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
-__all__ = ["Fact", "Kind", "find", "look", "parts_of"]
+__all__ = ["Fact", "Finder", "Kind", "find", "look", "parts_of", "strings_in"]
 
 Kind: TypeAlias = Literal[
     "hash", "uuid", "identifier", "ip", "url", "path", "mail", "version", "number", "host", "time", "name",
@@ -82,15 +83,25 @@ _OPENS = {")": "(", "]": "["}
 _MIXED = re.compile(r"_|[A-Za-z]\d|\d[A-Za-z]|[A-Za-z0-9]\.[A-Za-z]|[A-Za-z]\.\d")
 
 
+_OPTION = re.compile(r"^(?:-*[\w.-]*=)+")
+_LISTED = re.compile(r"(\.[A-Za-z]{1,5})-\d{1,7}(?:-.*)?$")
+_IN_DIFF = re.compile(r"[ab]/[^/]+/")
+_SEPARATOR = re.compile(r"[/\\]")
+_JOINT = re.compile(r"[_-]+")
+_ORDINAL = re.compile(r"\d+[A-Za-z]{1,2}")
+_OUTPUT = re.compile(r"\d+-[A-Za-z]+|[bcdlps]?(?:[r-][w-][xsStT-]){3}")
+_VOWEL = re.compile("[aeiouyAEIOUY]")
+
+
 def _path(found: str) -> str:
     """A path of more than words: `/srv/data`, `src/a_b`, `x/y.py`; not `and/or`, `1/2` or `km/h`."""
-    found = re.sub(r"^(?:-*[\w.-]*=)+", "", found.rstrip(".,-=@%+~"))  # --file=/a/b
+    found = _OPTION.sub("", found.rstrip(".,-=@%+~"))  # --file=/a/b
     if "/" not in found and "\\" not in found:
         return ""
-    found = re.sub(r"(\.[A-Za-z]{1,5})-\d{1,7}(?:-.*)?$", r"\1", found)  # grep's a/b.py-12-class
-    if re.match(r"[ab]/[^/]+/", found):
+    found = _LISTED.sub(r"\1", found)  # grep's a/b.py-12-class
+    if _IN_DIFF.match(found):
         found = found[2:]  # as in a diff
-    segments = [segment for segment in re.split(r"[/\\]", found) if segment]
+    segments = [segment for segment in _SEPARATOR.split(found) if segment]
     absolute = found[:1] in "/~." or found[1:2] == ":"
     if not segments or found.startswith("HTTP/") or (len(segments) < 2 and not _MIXED.search(found)):
         return ""
@@ -170,12 +181,12 @@ def _identifier(found: str) -> tuple[str, Kind] | None:  # noqa: PLR0911 - a for
         return (found, "name") if humped else None
     digits = sum(char.isdigit() for char in found)
     bare = found.strip("_")
-    segments = [segment for segment in re.split(r"[_-]+", found) if segment]
+    segments = [segment for segment in _JOINT.split(found) if segment]
     if digits == len(found):
         return (found, "identifier") if digits > 4 else None
-    if re.fullmatch(r"\d+[A-Za-z]{1,2}", found) and not re.match(r"0[xX]", found):
+    if _ORDINAL.fullmatch(found) and found[:2] not in ("0x", "0X"):
         return None  # 3rd, 20th, 10x
-    if re.fullmatch(r"\d+-[A-Za-z]+|[bcdlps]?(?:[r-][w-][xsStT-]){3}", found):
+    if _OUTPUT.fullmatch(found):
         return None  # grep's 12-class, ls's drwxr-xr-x
     if digits:
         if len(found) < 4 and found.islower() and found[:-1].isalpha() and found[0] in "vV":
@@ -184,7 +195,7 @@ def _identifier(found: str) -> tuple[str, Kind] | None:  # noqa: PLR0911 - a for
             return (found, "name") if len(segments) > 1 and "_" in bare else None
         return found, "identifier"
     if "-" in found:
-        vowelless = sum(not re.search("[aeiouyAEIOUY]", segment) for segment in segments)
+        vowelless = sum(not _VOWEL.search(segment) for segment in segments)
         return (found, "identifier") if len(segments) > 2 and vowelless > 1 else None
     return (found, "name") if humped or "_" in bare else None
 
@@ -325,38 +336,112 @@ def find(text: str, *, names: bool = False) -> tuple[Fact, ...]:
         names: whether to take more that only code has, whole: `--flags`, dotted names, `CamelCase`, numbers
             without a separator.
     """
-    offsets: defaultdict[str, list[int]] = defaultdict(list)
-    for match in _CHUNK.finditer(text):
-        offsets[match[0]].append(match.start())
-    chunks = [chunk for chunk in offsets if _PROMISING.search(chunk)]
-    starts: list[int] = []
-    at = 0
-    for chunk in chunks:
-        starts.append(at)
-        at += len(chunk) + 1
-    cuts = _cuts(text)
-    kinds: dict[str, Kind] = {}
-    places: defaultdict[str, list[int]] = defaultdict(list)
-    for at, found, kind in _strings("\n".join(chunks), names):
-        number = bisect_right(starts, at) - 1
-        inside, length = at - starts[number], len(found)
-        there = [start + inside for start in offsets[chunks[number]]]
-        if cuts:
-            there = [start for start in there if not _touches(start, start + length, cuts)]
-        if there:
-            kinds.setdefault(found, kind)
-            places[found] += there
-    # A name may be found twice in one place, by what it ends with and as a whole.
-    facts = [Fact(found, kind, tuple(sorted(set(places[found])))) for found, kind in kinds.items()]
-    return tuple(sorted(facts, key=lambda fact: (fact.offsets[0], fact.text)))
+    finder = Finder(names=names)
+    finder.feed(text)
+    return finder.facts()
 
 
-def _strings(text: str, names: bool) -> Iterator[tuple[int, str, Kind]]:
-    """Each exact string of a text without repetitions, with its offset and its kind, by precedence."""
+class Finder:
+    """The exact strings of a text that is looked at piece by piece, as `find` finds them in the whole.
+
+    Pieces may end only behind a newline, and where no mark of something cut goes on in the next.
+
+    Args:
+        names: as for `find`.
+    """
+
+    def __init__(self, *, names: bool = False) -> None:
+        self._names = names
+        self._length = self._start = 0
+        self._found: dict[str, _Places] = {}
+        # What a word is that only its own form tells.
+        self._kinds: dict[tuple[int, str], Kind] = {}
+
+    def feed(self, text: str) -> None:
+        """Look at the piece of text that follows."""
+        offsets: defaultdict[str, list[int]] = defaultdict(list)
+        for match in _CHUNK.finditer(text):
+            offsets[match[0]].append(match.start())
+        chunks = [chunk for chunk in offsets if _PROMISING.search(chunk)]
+        starts: list[int] = []
+        at = 0
+        for chunk in chunks:
+            starts.append(at)
+            at += len(chunk) + 1
+        cuts = _cuts(text)
+        behind = self._length
+        new: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        for at, found, kind, rank in _strings("\n".join(chunks), self._names):
+            number = bisect_right(starts, at) - 1
+            inside, length = at - starts[number], len(found)
+            places = new[found]
+            for start in offsets[chunks[number]]:
+                if not (cuts and _touches(start + inside, start + inside + length, cuts)):
+                    # A name may be found twice in one place, by what it ends with and as a whole.
+                    places.setdefault(behind + start + inside, rank)
+            if rank >= len(_PATTERNS):
+                self._kinds[rank, found] = kind
+        for found, places in new.items():
+            if places:
+                known = self._found.get(found)
+                if known is None:
+                    known = self._found[found] = _Places()
+                known.add(places)
+        self._length += len(text)
+
+    def skip(self, offset: int) -> None:
+        """Begin at an offset: what stands before is not looked at."""
+        self._length = self._start = offset
+
+    def facts(self) -> tuple[Fact, ...]:
+        """All that was found, each once, in order of its first place."""
+        return tuple(sorted(self.some(), key=lambda fact: (fact.offsets[0], fact.text)))
+
+    def some(self, start: int = 0) -> list[Fact]:
+        """What was found from an offset on, in no certain order; what stands before is forgotten."""
+        if start > self._start:
+            self._start = start
+            self._found = {text: places for text, places in self._found.items() if places.forget(start)}
+        return [places.fact(text, self._kind) for text, places in self._found.items()]
+
+    def _kind(self, rank: int, text: str) -> Kind:
+        return _PATTERNS[rank][0] if rank < len(_PATTERNS) else self._kinds[rank, text]
+
+
+class _Places:
+    """Where a string stands, ascending, and the rank of the pattern that found it in each place."""
+
+    __slots__ = ("_fact", "_offsets", "_ranks")
+
+    def __init__(self) -> None:
+        self._offsets = array("q")
+        self._ranks = bytearray()
+        self._fact: Fact | None = None
+
+    def add(self, places: dict[int, int]) -> None:
+        for offset in sorted(places):
+            self._offsets.append(offset)
+            self._ranks.append(places[offset])
+        self._fact = None
+
+    def forget(self, start: int) -> bool:
+        """Forget what stands before an offset; whether anything is left."""
+        gone = bisect_left(self._offsets, start)
+        if gone:
+            del self._offsets[:gone], self._ranks[:gone]
+            self._fact = None
+        return bool(self._offsets)
+
+    def fact(self, text: str, kind: Callable[[int, str], Kind]) -> Fact:
+        if self._fact is None:
+            self._fact = Fact(text, kind(min(self._ranks), text), tuple(self._offsets))
+        return self._fact
+
+
+def _strings(text: str, names: bool) -> Iterator[tuple[int, str, Kind, int]]:
+    """Each exact string of a text without repetitions, with its offset, its kind, and the rank of that."""
     taken = bytearray(len(text))
-    # A text has few different words, so each is judged once.
-    for kind, pattern, trim in _PATTERNS:
-        trimmed = cache(trim)
+    for rank, (kind, pattern, trimmed) in enumerate(_JUDGED):
         for match in pattern.finditer(text):
             whole = match[0]
             if len(whole) > 4 * _LONGEST:
@@ -365,12 +450,16 @@ def _strings(text: str, names: bool) -> Iterator[tuple[int, str, Kind]]:
                 start = match.start() + whole.index(found)
                 taken[start : start + len(found)] = b"\1" * len(found)
                 if len(found) <= _LONGEST:
-                    yield start, found, kind
-    for pattern, judge in ((_WORD, cache(_identifier)), (_NAME, cache(_code_name)))[: 1 + names]:
+                    yield start, found, kind, rank
+    for rank, (pattern, judge) in enumerate(_JUDGES[: 1 + names], len(_PATTERNS)):
         for match in pattern.finditer(text):
             known = judge(match[0])
             if known and taken.find(1, match.start(), match.end()) < 0:
-                yield match.start(), *known
+                yield match.start(), *known, rank
+
+
+# A text has few different words, and another one much the same, so each is judged once.
+_WORDS_KNOWN = 1 << 16
 
 
 def _code_name(found: str) -> tuple[str, Kind] | None:
@@ -383,7 +472,22 @@ def _code_name(found: str) -> tuple[str, Kind] | None:
     return (name, "name") if telling else None
 
 
-def parts_of(text: str) -> set[str]:
+_judged = lru_cache(maxsize=_WORDS_KNOWN)
+_JUDGED: tuple[tuple[Kind, re.Pattern[str], Callable[[str], str]], ...] = tuple(
+    (kind, pattern, _judged(trim)) for kind, pattern, trim in _PATTERNS
+)
+_JUDGES = (_WORD, _judged(_identifier)), (_NAME, _judged(_code_name))
+
+
+@lru_cache(maxsize=1024)
+def strings_in(text: str) -> frozenset[str]:
+    """The exact strings of a text, and what stands whole in them."""
+    whole = {fact.text for fact in find(text, names=True)}
+    return frozenset(whole.union(*map(parts_of, whole)))
+
+
+@lru_cache(maxsize=1 << 17)
+def parts_of(text: str) -> frozenset[str]:
     """What stands whole in an exact string: `pool`, `self.pool` and `pool.size` in `self.pool.size`.
 
     Runs of up to `_RUN` words, not the string itself, which makes them linear in its length.
@@ -391,7 +495,7 @@ def parts_of(text: str) -> set[str]:
     spans = [match.span() for match in _PART.finditer(text)]
     if len(spans) < 2:
         start, stop = spans[0] if spans else (0, 0)
-        return {text[start:stop]} if stop - start not in (0, len(text)) else set()
+        return frozenset((text[start:stop],) if stop - start not in (0, len(text)) else ())
     found: set[str] = set()
     for number, (start, _) in enumerate(spans):
         found.update(text[start:stop] for _, stop in spans[number : number + _RUN])
@@ -399,7 +503,7 @@ def parts_of(text: str) -> set[str]:
         if start and text[start - 1] in "/~":
             found.update(text[start - 1 : stop] for _, stop in spans[number : number + _RUN])
     found.discard(text)
-    return found
+    return frozenset(found)
 
 
 def _cuts(text: str) -> list[tuple[int, int]]:
@@ -421,6 +525,7 @@ _LOOK = str.maketrans("OolI|SBZb", "001115826")
 _PAIRS = re.compile("rn|vv|cl")
 
 
+@lru_cache(maxsize=1 << 17)
 def look(text: str) -> str:
     """What look-alikes have in common: 0 O o, 1 l I |, 5 S, 8 B, 2 Z, 6 b, rn m, vv w, cl d."""
     return _PAIRS.sub(lambda pair: {"rn": "m", "vv": "w", "cl": "d"}[pair[0]], text).translate(_LOOK)

@@ -8,8 +8,13 @@ say whose words they are.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from snapshot.facts.patterns import Fact
 from snapshot.source.marks import SCOPE
@@ -44,41 +49,77 @@ class _Entry:
 
 
 class Uses:
-    """The entries of a source text, and what occurrences in them are worth.
+    """The entries of a source text that grows at its end, and what occurrences in them are worth."""
 
-    Args:
-        source: the text.
-    """
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._kinds: list[str] = []
+        self._length = self._first = 0
+        self._worth: list[float] = []
+        # Of each name that is defined, where it is last: by whomsoever, and by a call.
+        self._seen: dict[str, int] = {}
+        self._called: dict[str, int] = {}
 
-    def __init__(self, source: Source) -> None:
-        text = source.text
-        starts = [mark for mark in source.marks if text[mark] == SCOPE]
-        ends = [*starts[1:], len(text)] if starts else []
-        entries = [
-            _Entry(start, _kind(text, start), stop - start) for start, stop in zip(starts, ends, strict=True)
-        ] or [_Entry(0, "result", len(text))]
-        self._starts = [entry.start for entry in entries]
-        length = max(1, len(text))
-        self._worth = [_worth(entry, length) for entry in entries]
-        # A single text with no entries is nobody's call.
-        self._defined: dict[str, float] = {}
-        for match in _DEFINITION.finditer(text):
+    @classmethod
+    def of(cls, source: Source) -> Uses:
+        """The entries of a whole source text."""
+        uses = cls()
+        uses.feed(source.text, 0, len(source.text), source.marks)
+        uses.weigh(0)
+        return uses
+
+    def feed(self, text: str, start: int, stop: int, marks: Sequence[int]) -> None:
+        """Take in a span of the text that begins with an entry, or all of a text that has none."""
+        starts = [mark for mark in marks if start <= mark < stop and text[mark] == SCOPE]
+        self._starts += starts
+        self._kinds += (_kind(text, at) for at in starts)
+        for match in _DEFINITION.finditer(text, start, stop):
             name = match[1] or match[2]
-            by_call = entries[self._entry_at(match.start())].kind == "call"
-            worth = _DEFINED if by_call else _SEEN_DEFINED
-            self._defined[name] = max(worth, self._defined.get(name, worth))
+            at = match.start()
+            self._seen[name] = at
+            # A single text with no entries is nobody's call.
+            number = bisect_right(self._starts, at) - 1
+            if self._starts and self._kinds[max(0, number)] == "call":
+                self._called[name] = at
+        self._length = stop
 
-    def score(self, fact: Fact) -> float:
-        """How likely the string is needed next; only the order counts."""
-        offsets = fact.offsets
-        if len(offsets) == 1:
-            used = self._worth[self._entry_at(offsets[0])]
-        else:
-            used = sum(self._worth[number] for number in sorted({self._entry_at(at) for at in offsets}))
-        return used * self._defined.get(fact.text, 1.0)
+    def weigh(self, first: int) -> None:
+        """Find what entries are worth now, from an offset on; what stands before is forgotten."""
+        if first > self._first:
+            self._first = first
+            gone = bisect_left(self._starts, first)
+            del self._starts[:gone], self._kinds[:gone]
+            for names in (self._seen, self._called):
+                for name in [name for name, at in names.items() if at < first]:
+                    del names[name]
+        length = max(1, self._length)
+        stops = [*self._starts[1:], self._length]
+        sizes = (stop - start for start, stop in zip(self._starts, stops, strict=False))
+        entries = map(_Entry, self._starts, self._kinds, sizes)
+        none = (_Entry(0, "result", self._length),)
+        self._worth = [_worth(entry, length) for entry in (entries if self._starts else none)]
 
-    def _entry_at(self, offset: int) -> int:
-        return max(0, bisect_right(self._starts, offset) - 1)
+    def scores(self, facts: Sequence[Fact]) -> NDArray[np.float64]:
+        """How likely each string is needed next; only the order counts.
+
+        In each entry a string counts once.
+        """
+        if not facts:
+            return np.zeros(0)
+        offsets, sizes = array("q"), array("q")
+        for fact in facts:
+            offsets.extend(fact.offsets)
+            sizes.append(len(fact.offsets))
+        places = np.frombuffer(offsets, np.int64)
+        entries = np.searchsorted(np.array(self._starts, np.int64), places, "right") - 1
+        entries = np.maximum(entries, 0)
+        numbers = np.repeat(np.arange(len(facts)), np.frombuffer(sizes, np.int64))
+        first = np.ones(len(places), bool)
+        first[1:] = (numbers[1:] != numbers[:-1]) | (entries[1:] != entries[:-1])
+        worth = np.array(self._worth)[entries[first]]
+        used = np.bincount(numbers[first], weights=worth, minlength=len(facts)).astype(np.float64)
+        defined = dict.fromkeys(self._seen, _SEEN_DEFINED) | dict.fromkeys(self._called, _DEFINED)
+        return used * np.array([defined.get(fact.text, 1.0) for fact in facts])
 
 
 def _worth(entry: _Entry, length: int) -> float:

@@ -88,14 +88,28 @@ def layout_files() -> list[Path]:
     Raises:
         LayoutError: the variable names a folder that is not there, or has no layout file.
     """
-    files = sorted(locate("layouts").glob("*.toml"))
+    files = list(_listed(locate("layouts")))
     for name in filter(None, os.environ.get(ENVIRONMENT, "").split(os.pathsep)):
-        own = sorted(Path(name).glob("*.toml"))
+        own = _listed(Path(name))
         if not own:
             said = name if name.isprintable() else shown(name)
             raise LayoutError(f"{said}: no folder with layout files (*.toml); named by {ENVIRONMENT}")
         files += own
     return files
+
+
+def _listed(folder: Path) -> tuple[Path, ...]:
+    """The TOML files of a folder, by name; a folder is only listed anew when its entries have changed."""
+    try:
+        changed = folder.stat().st_mtime_ns
+    except OSError:
+        return ()
+    return _files_of(folder, changed)
+
+
+@cache
+def _files_of(folder: Path, changed: int) -> tuple[Path, ...]:  # noqa: ARG001 -- part of the cache's key
+    return tuple(sorted(folder.glob("*.toml")))
 
 
 def profiles() -> tuple[ModelProfile, ...]:

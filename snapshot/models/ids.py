@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
 
 from snapshot.errors import LayoutError
-from snapshot.models.catalog import profiles
+from snapshot.models.catalog import layout_files, profiles, stamped
 from snapshot.models.gateways import (
     DIRECT,
     LONGEST_ID,
@@ -43,9 +45,19 @@ def profile_for(model: str, *, gateway: str | None = None, like: str | None = No
     Raises:
         LayoutError: the model is not known, or there is no such gateway.
     """
+    _check(model)
+    return _profile(model, gateway, like, stamped(layout_files()))
+
+
+@lru_cache(maxsize=256)
+def _profile(
+    model: str,
+    gateway: str | None,
+    like: str | None,
+    files: tuple[tuple[Path, int], ...],  # noqa: ARG001 -- what it is known from: part of the cache's key
+) -> ModelProfile:
     if like is not None:
         return _like(model, like, gateway)
-    _check(model)
     by_id, rest = gateway_of(model)
     chosen = by_id if gateway is None else gateway_named(gateway)
     key = model_key(model)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Unpack
 
 from snapshot.compaction.archive import Archive
+from snapshot.compaction.body import body_bytes
 from snapshot.compaction.boundaries import repair
 from snapshot.compaction.compact import (
     Compaction,
@@ -21,10 +22,10 @@ from snapshot.compaction.compact import (
     transcript_of,
     with_tools,
 )
-from snapshot.compaction.estimate import Estimator, context_usage
-from snapshot.compaction.limits import body_bytes
+from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.options import Options, Settings, spell_out_settings
 from snapshot.compaction.replaced import attachments
+from snapshot.compaction.usage import context_usage
 from snapshot.errors import NotOverflow
 from snapshot.messages import File, Image, Message, Transcript
 from snapshot.models.profile import ModelProfile

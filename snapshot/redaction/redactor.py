@@ -113,12 +113,13 @@ class Redactor:
         Messages without any are the same objects; those with some lose `raw`, and a reasoning that had one
         its signature, which would no longer fit.
         """
-        messages = tuple(self._message(message) for message in transcript.messages)
+        messages = tuple(self.message(message) for message in transcript.messages)
         if all(new is old for new, old in zip(messages, transcript.messages, strict=True)):
             return transcript
         return replace(transcript, messages=messages)
 
-    def _message(self, message: Message) -> Message:
+    def message(self, message: Message) -> Message:
+        """The message that follows those before, with a mark for each secret; itself where it has none."""
         parts = tuple(self._part(part) for part in message.parts)
         if all(new is old for new, old in zip(parts, message.parts, strict=True)):
             return message

@@ -21,7 +21,7 @@ from snapshot.parts.documents import pages_of, pdf_pages
 from snapshot.parts.media import PDF, image_size, media_type_of
 from snapshot.requests._flatten import NOUNS, Piece, pieces_of
 
-__all__ = ["LIMITS", "Excess", "Item", "Limit", "Load", "exceeded", "load_of"]
+__all__ = ["LIMITS", "Excess", "Item", "Limit", "Load", "exceeded", "load_of", "message_bytes"]
 
 _MANY = 20  # images and documents in a request, if `many_images` is not given
 _ENOUGH = 1 << 20  # characters of base64 to find an image's size in: in a JPEG it stands behind profiles
@@ -306,7 +306,7 @@ def load_of(what: Sequence[Message] | Mapping[str, Any], api: str = "") -> Load:
     if isinstance(what, Mapping):
         body = dict(what)
         return load_of_pieces(body, pieces_of(body, api), NOUNS[api])
-    return Load(tuple(_items(what)), lambda: sum(map(_message_bytes, what)))
+    return Load(tuple(_items(what)), lambda: sum(map(message_bytes, what)))
 
 
 def load_of_pieces(body: dict[str, Any], found: Sequence[Piece], noun: str) -> Load:
@@ -360,7 +360,7 @@ def _base64(data: bytes) -> int:
     return -(-len(data) // 3) * 4
 
 
-def _message_bytes(message: Message) -> int:
+def message_bytes(message: Message) -> int:
     """About the bytes of a message in a body; what came from the API itself may go out with more keys."""
     return _FRAME + sum(map(_part_bytes, message.parts))
 

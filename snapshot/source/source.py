@@ -19,6 +19,8 @@ own words are content, and page text prints them as code points: nothing can for
 from __future__ import annotations
 
 import json
+import threading
+from operator import is_
 
 from snapshot.messages import (
     File,
@@ -40,7 +42,10 @@ from snapshot.source.payloads import payloads
 from snapshot.source.repeats import fold_repeats
 from snapshot.source.text import Elision, Source, slice_of
 
-__all__ = ["Elision", "Source", "slice_of", "source_of", "strict_text"]
+__all__ = ["Elision", "Source", "forget", "slice_of", "source_of", "strict_text"]
+
+# Conversations that were written lately and are kept; those of so few messages are not worth it.
+_MOST, _FEW = 4, 16
 
 
 def source_of(transcript: Transcript, *, reasoning: bool = True, repeats: bool = False) -> Source:
@@ -58,17 +63,15 @@ def source_of(transcript: Transcript, *, reasoning: bool = True, repeats: bool =
 
 
 def _written(transcript: Transcript, *, reasoning: bool) -> Source:
-    writer = _Writer()
     if transcript.format == "text":
+        writer = _Writer()
         for message in transcript.messages:
             for part in message.parts:
                 if isinstance(part, Text):
                     writer.content(part.text)
             writer.end_message()
         return writer.source()
-    for message in transcript.messages:
-        writer.message(message, reasoning=reasoning)
-    return writer.source()
+    return _lately.written(transcript.messages, reasoning)
 
 
 class _Writer:
@@ -83,9 +86,15 @@ class _Writer:
         self._calls: dict[str, int] = {}
         self._numbered = 0
         self._begin = 0
+        self._source: Source | None = None
 
     def source(self) -> Source:
-        return Source("".join(self._pieces), tuple(self._marks), tuple(self._spans), tuple(self._elisions))
+        """What was put together so far."""
+        if self._source is None or self._pieces:
+            text = "".join((self._source.text if self._source else "", *self._pieces))
+            self._pieces = []
+            self._source = Source(text, tuple(self._marks), tuple(self._spans), tuple(self._elisions))
+        return self._source
 
     def message(self, message: Message, *, reasoning: bool) -> None:
         for part in message.parts:
@@ -94,6 +103,7 @@ class _Writer:
         self.end_message()
 
     def end_message(self) -> None:
+        """All of a message was put."""
         self._spans.append((self._begin, self._length))
         self._begin = self._length
 
@@ -214,3 +224,44 @@ class _Writer:
 def _one_line(text: str) -> str:
     """Names and types come from outside too: what would break the entry's first line is a blank."""
     return " ".join(text.split())
+
+
+class _Lately:
+    """The last conversations that were written: one that goes on is written from where it ended.
+
+    A conversation that is written again is the same `Source`.
+    """
+
+    def __init__(self) -> None:
+        self._known: list[tuple[tuple[Message, ...], bool, _Writer]] = []  # the newest last
+        self._lock = threading.Lock()
+
+    def written(self, messages: tuple[Message, ...], reasoning: bool) -> Source:
+        known = None
+        if len(messages) >= _FEW:
+            with self._lock:
+                for entry in reversed(self._known):
+                    if entry[1] == reasoning and _begins(messages, entry[0]):
+                        self._known.remove(entry)  # it is this call's alone while it is written to
+                        known = entry
+                        break
+        seen, _, writer = known or ((), reasoning, _Writer())
+        for message in messages[len(seen) :]:
+            writer.message(message, reasoning=reasoning)
+        source = writer.source()
+        if len(messages) >= _FEW:
+            with self._lock:
+                self._known = [*self._known, (messages, reasoning, writer)][-_MOST:]
+        return source
+
+
+def _begins(messages: tuple[Message, ...], seen: tuple[Message, ...]) -> bool:
+    return len(seen) <= len(messages) and (seen is messages or all(map(is_, seen, messages)))
+
+
+_lately = _Lately()
+
+
+def forget() -> None:
+    """Forget what was looked at lately."""
+    _lately.__init__()

@@ -18,7 +18,7 @@ from snapshot.transcripts.reading.threads import Conversation, Detection, Thread
 from snapshot.transcripts.reading.unknown import unread
 from snapshot.transcripts.registry import FORMATS, unknown_format
 
-__all__ = ["conversations", "detect", "from_messages", "load", "with_rows"]
+__all__ = ["conversations", "detect", "detected", "from_messages", "load", "with_rows"]
 
 
 _FORMATS = "snapshot.transcripts.formats"
@@ -184,6 +184,12 @@ def with_rows(
         return transcript, taken.rows
     except RecursionError:
         raise TranscriptError(_TOO_DEEP) from None
+
+
+def detected(value: object) -> Detection | None:
+    """The format that a provider's messages in memory most likely have; None where they have none."""
+    found = _detected(Source.holding(_copied(value)))
+    return found[0] if found else None
 
 
 def _copied(value: object) -> object:
