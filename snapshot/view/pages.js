@@ -2,7 +2,7 @@
 
 const root = document.documentElement;
 const byId = (id) => document.getElementById(id);
-root.classList.add("js");
+root.classList.add("scripted");
 
 // The first place in an ascending list that is beyond a value.
 function beyond(list, value) {
@@ -206,8 +206,9 @@ const highlights = globalThis.Highlight
 
 let lit = null;
 
-function light(words, offset, from) {
-  const [start, stop] = words.wordAt(offset);
+// Light up the word around a span of text, on both sides.
+function light(words, span, from) {
+  const [first, last] = words.wordAt(span[0]), start = Math.min(first, span[0]), stop = Math.max(last, span[1]);
   if (lit && lit.words === words && lit.start === start && lit.stop === stop) return;
   dark();
   lit = { words, start, stop };
@@ -294,10 +295,10 @@ function follow() {
   const article = target instanceof Element ? target.closest("article") : null, words = ofArticle.get(article);
   if (words?.page && target.closest(".sheet")) {
     const span = words.page.spanOf(words.page.cellAt(x, y));
-    if (span) light(words, span[0], "sheet"); else dark();
+    if (span) light(words, span, "sheet"); else dark();
   } else if (words?.page && target.closest("pre")) {
     const at = words.offsetAt(x, y);
-    if (at >= 0) light(words, at, "text"); else dark();
+    if (at >= 0) light(words, [at, at + 1], "text"); else dark();
   } else {
     dark();
   }

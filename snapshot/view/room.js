@@ -3,6 +3,8 @@
 const links = new Map([...document.querySelectorAll("#outline .to-page")].map((link) => [link.hash, link]));
 for (const words of pages) words.page.link = links.get(`#page-${words.page.number}`);
 
+let current = -1, due = false;
+
 // --- what is near: only that has marks and resized pictures
 
 let resized = false;
@@ -13,6 +15,7 @@ const watcher = new IntersectionObserver((entries) => {
     if (words.hits.length || words.ranges.length) paintHits(words);
     if (words.page) showSize(words.page, resized && words.near);
   }
+  locate();
 }, { rootMargin: "60% 0px" });
 for (const words of texts) watcher.observe(words.article);
 
@@ -40,7 +43,6 @@ addEventListener("resize", reserve);
 
 // --- where one is
 
-let current = -1, due = false;
 function locate() {
   due = false;
   const line = innerHeight * 0.4;

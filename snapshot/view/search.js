@@ -117,12 +117,12 @@ function show(pieces) {
       place = words.page.onScreen(box);
     }
   }
-  const top = 70, bottom = innerHeight - 40;
-  if (place.top < top || place.bottom > bottom) {
-    const frame = words.article.getBoundingClientRect();
-    // A page that fits the window is shown from its top.
-    const whole = frame.height < bottom - top ? frame.top - top : place.top - innerHeight * 0.35;
-    scrollBy({ top: whole });
+  const top = 64, bottom = innerHeight - 24, frame = words.article.getBoundingClientRect();
+  if (frame.height <= bottom - top) {
+    // What fits the window is shown whole.
+    if (frame.top < top || frame.bottom > bottom) scrollBy({ top: frame.top - top });
+  } else if (place.top < top || place.bottom > bottom) {
+    scrollBy({ top: place.top - innerHeight * 0.35 });
   }
 }
 
