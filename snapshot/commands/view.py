@@ -175,9 +175,7 @@ def _written(document: bytes, title: str, output: Path | None) -> Path:
     import tempfile
 
     stem = re.sub(r"[^\w.-]+", "-", title)[:40].strip("-.") or "session"
-    with tempfile.NamedTemporaryFile(
-        prefix=f"snapshot-{stem}-", suffix=".html", delete=False
-    ) as file:
+    with tempfile.NamedTemporaryFile(prefix=f"snapshot-{stem}-", suffix=".html", delete=False) as file:
         file.write(document)
     return Path(file.name)
 
@@ -197,7 +195,7 @@ def _opened(path: Path) -> bool:
 def _summary(view: View, written: Path) -> str:
     figures, count = view.figures, len(view.pages)
     before, after = figures.tokens_before, figures.tokens_after
-    saved = f", {round(100 - 100 * after / before)} % less" if before > after else ""
+    saved = f", {100 - 100 * after // before} % less" if before > after else ""
     pages = f"{count} page{'s' * (count != 1)}"
     return f"{written}: {pages} for {view.model or view.reader}, {before:,} → {after:,} tokens{saved}"
 

@@ -1,4 +1,4 @@
-"""What a view shows, as values: blocks of text, pages and pictures in the order in which the model gets them."""
+"""What a view shows, as values: texts, pages and pictures in the order in which the model gets them."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def _section(section: Section, entries: Sequence[Entry]) -> str:
 
 
 def _text(block: TextBlock, name: str) -> str:
-    """A text that the model gets as text. The newline behind <pre> is none of its own: HTML drops one there."""
+    """A text that the model gets as text; HTML drops the newline behind <pre>."""
     return (
         f'<article class="text-block {block.kind}" id="{name}"><h3><span class="kind">{as_html(block.title)}'
         f"</span><small>{_tokens(block.tokens)}</small></h3>"
@@ -217,7 +217,8 @@ def _resize_switch(view: View) -> str:
     if not view.pages:
         return ""
     if not changed:
-        return '<span class="quiet" id="as-sent" title="The provider leaves every page as it is.">seen as sent</span>'
+        why = "The provider leaves every page as it is."
+        return f'<span class="quiet" id="as-sent" title="{why}">seen as sent</span>'
     return (
         '<button type="button" id="resize" aria-pressed="false" '
         f'title="{changed} of {len(view.pages)} pages are resized by the provider (r)">as resized</button>'

@@ -8,10 +8,10 @@ from snapshot._files import read_regular
 from snapshot.models.ids import profile_for
 from snapshot.models.profile import ModelProfile
 from snapshot.models.tokens import text_tokens
-from snapshot.pages.folder import OpenFolder, open_folder
+from snapshot.pages.folder import OpenFolder, open_folder, read_source
 from snapshot.pages.manifest import Manifest, PageEntry, load_manifest
 from snapshot.view.content import Block, Figures, PageBlock, Section, Share, TextBlock, View
-from snapshot.view.pages import PageShower, seen_as, usd
+from snapshot.view.pages import PageShower, resize_notes, seen_as, usd
 
 __all__ = ["view_of_folder"]
 
@@ -47,7 +47,7 @@ def view_of_folder(folder: Path, *, model: str | None = None, font: str | Path |
         model=model,
         reader=profile.title,
         sections=(Section("pages", "Pages", about, tuple(blocks)),),
-        figures=_figures(manifest, profile, pages),
+        figures=_figures(_text_tokens(opened, manifest, profile), profile, pages),
         notes=tuple(_notes(manifest, pages)),
     )
 
@@ -66,8 +66,14 @@ def _page(opened: OpenFolder, shower: PageShower, entry: PageEntry, number: int)
     return shower.block(number, png, most=opened.most)
 
 
-def _figures(manifest: Manifest, profile: ModelProfile, pages: list[PageBlock]) -> Figures:
-    before = manifest.totals.text_tokens
+def _text_tokens(opened: OpenFolder, manifest: Manifest, profile: ModelProfile) -> int:
+    """Estimated tokens of the source as text, for another model than that of the pages counted anew."""
+    if profile.rates == opened.layout.reader.rates and profile.name == opened.layout.reader.name:
+        return manifest.totals.text_tokens
+    return text_tokens(read_source(opened.folder, manifest).text, profile)
+
+
+def _figures(before: int, profile: ModelProfile, pages: list[PageBlock]) -> Figures:
     after = sum(page.tokens for page in pages)
     return Figures(
         before=(Share("as text", "text", before),),
@@ -80,7 +86,7 @@ def _figures(manifest: Manifest, profile: ModelProfile, pages: list[PageBlock]) 
 
 def _notes(manifest: Manifest, pages: list[PageBlock]) -> list[str]:
     """What pages do not show as it was."""
-    notes = [f"page {page.number} {page.note}" for page in pages if page.note]
+    notes = [*resize_notes(pages), *(f"page {page.number} {page.note}" for page in pages if page.note)]
     if manifest.source.folded:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in manifest.source.folded.items())
         notes.append(f"characters that no page shows: {kinds}")

@@ -1,4 +1,4 @@
-"""Text as it can be shown: what is invisible, turns other text around or is no character gets a visible stand-in.
+"""Text as it can be shown: with stand-ins for what is invisible, turns text around, or is no character.
 
 A stand-in has as many UTF-16 units as what it stands for, so that offsets stay. It is then escaped for HTML.
 """

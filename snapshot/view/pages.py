@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -13,7 +14,7 @@ from snapshot.raster.atlas import Atlas
 from snapshot.view.cells import cell_runs
 from snapshot.view.content import PageBlock
 
-__all__ = ["PageShower", "seen_as", "usd"]
+__all__ = ["PageShower", "resize_notes", "seen_as", "usd"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +37,9 @@ class PageShower:
     detail: str | None = None
     stream: int = 0
 
-    def block(self, number: int, png: bytes, *, tokens: int | None = None, most: int = MOST_CHARS) -> PageBlock:
+    def block(
+        self, number: int, png: bytes, *, tokens: int | None = None, most: int = MOST_CHARS
+    ) -> PageBlock:
         """The block of a page that is number `number` of the view.
 
         A page that does not read is shown all the same, and says so.
@@ -68,6 +71,21 @@ def seen_as(profile: ModelProfile, width: int, height: int, detail: str | None =
     if profile.billing is None:
         return width, height
     return profile.rule_at(detail or None).preprocess(width, height)
+
+
+def resize_notes(pages: Sequence[PageBlock]) -> list[str]:
+    """What is to be said where the provider resizes pages."""
+    changed = [page for page in pages if page.seen != (page.width, page.height)]
+    if not changed:
+        return []
+    worst = min(changed, key=lambda page: page.seen[0] * page.seen[1] / (page.width * page.height))
+    return [
+        (
+            f"{len(changed)} of {len(pages)} pages are resized by the provider, page {worst.number} from "
+            f"{worst.width:,} × {worst.height:,} to {worst.seen[0]:,} × {worst.seen[1]:,} pixels: "
+            "see them so, and verify them before they are sent"
+        )
+    ]
 
 
 def usd(profile: ModelProfile, tokens: int) -> Decimal | None:

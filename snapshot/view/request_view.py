@@ -1,4 +1,4 @@
-"""The view of a compacted conversation: what stays as text, and the pages in between, as the model gets it."""
+"""The view of a compacted conversation: what stays as text, and the pages in between, as it is sent."""
 
 from __future__ import annotations
 
@@ -31,8 +31,18 @@ from snapshot.parts.kinds import Sealed, pieces
 from snapshot.parts.media import image_size
 from snapshot.source.source import Source
 from snapshot.typeset.prepared import PreparedText
-from snapshot.view.content import Block, Figures, Kind, PageBlock, PictureBlock, Section, Share, TextBlock, View
-from snapshot.view.pages import PageShower, seen_as, usd
+from snapshot.view.content import (
+    Block,
+    Figures,
+    Kind,
+    PageBlock,
+    PictureBlock,
+    Section,
+    Share,
+    TextBlock,
+    View,
+)
+from snapshot.view.pages import PageShower, resize_notes, seen_as, usd
 
 __all__ = ["has_pages_of", "view_of_request"]
 
@@ -68,7 +78,9 @@ class _Stream:
         except (LayoutError, FontError) as error:
             width, height = image_size(png) or (1, 1)
             seen = seen_as(self.profile, width, height, detail)
-            return PageBlock(number, png, width, height, seen, 0, (1, 1), width, note=f"does not read: {error}")
+            return PageBlock(
+                number, png, width, height, seen, 0, (1, 1), width, note=f"does not read: {error}"
+            )
         if block.note:
             return block
         self._text = self._text or PreparedText(self.source)
@@ -152,23 +164,18 @@ class _Walk:
     def _named(self, text: str) -> tuple[Kind, str]:
         """What a text beside the pages is."""
         archive = self._archive
-        if text.startswith(OPENING):
-            is_summary = archive is not None and bool(archive.summary)
-            return ("summary", "Summary of earlier messages") if is_summary else ("guide", "How to read the pages")
-        if text.startswith(CLOSING):
-            return "close", "End of the archive"
-        if archive is not None:
-            if archive.facts and _same(text, archive.facts):
-                return "facts", "Factsheet: exact strings, as text"
-            if archive.ledger and _same(text, archive.ledger):
-                return "ledger", "State at the cut"
-        if text.startswith(FACTS_LEAD):
-            return "facts", "Factsheet: exact strings, as text"
-        if archive is not None:
-            for item in archive.statements:
-                if _same(text, item.printed()):
-                    return "statement", item.label
-        return "left-out", "Left out"
+        assert archive is not None
+        guide = ("summary", "Summary of earlier messages") if archive.summary else _GUIDE
+        beside: list[tuple[bool, tuple[Kind, str]]] = [
+            (text.startswith(OPENING), guide),
+            (text.startswith(CLOSING), ("close", "End of the archive")),
+            (text.startswith(FACTS_LEAD) or _same(text, archive.facts), _FACTS),
+            (_same(text, archive.ledger), ("ledger", "State at the cut")),
+        ]
+        beside += [
+            (True, ("statement", item.label)) for item in archive.statements if _same(text, item.printed())
+        ]
+        return next((what for fits, what in beside if fits), ("left-out", "Left out"))
 
     def _image(self, image: Image) -> Block:
         """A page of a single part, where it is one; any other picture."""
@@ -204,8 +211,11 @@ _KINDS: dict[str, Kind] = {
 def _same(text: str, other: str) -> bool:
     """Whether a text of a request is one of the archive; requests cannot hold lone surrogates."""
     other = strict_text(other)[0]
-    return text in (other, FACTS_LEAD + other)
+    return bool(other) and text == other
 
+
+_GUIDE: tuple[Kind, str] = ("guide", "How to read the pages")
+_FACTS: tuple[Kind, str] = ("facts", "Factsheet: exact strings, as text")
 
 _Place = tuple[int, int]  # number of a message, and of a part in it
 
@@ -335,7 +345,8 @@ def view_of_request(
         sections=sections,
         figures=_figures(spent, archive, estimator, profile, framed=frame is not None),
     )
-    odd = [f"page {page.number} {page.note}" for page in view.pages if page.note]
+    odd = resize_notes(view.pages)
+    odd += [f"page {page.number} {page.note}" for page in view.pages if page.note]
     return replace(view, notes=(*notes, *odd))
 
 

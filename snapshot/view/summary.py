@@ -28,7 +28,7 @@ def summary(view: View) -> str:
         + "</div>"
         + _bar("before", figures.before, most)
         + ("" if same else _bar("after", figures.after, most))
-        + f'<p class="basis">{as_html(figures.basis)} USD are of one request with nothing in the prompt cache.</p>'
+        + f'<p class="basis">{as_html(figures.basis)} USD: one request, nothing in the prompt cache.</p>'
         f"{notes}</section>"
     )
 
@@ -43,7 +43,7 @@ def _figure(name: str, tokens: int, usd: Decimal | None, change: str = "") -> st
 def _after(view: View) -> str:
     figures = view.figures
     before, after = figures.tokens_before, figures.tokens_after
-    share = round(100 - 100 * after / before) if before else 0
+    share = 100 - 100 * after // before if before else 0
     change = f" · {share} % less" if share > 0 else f" · {-share} % more" if share < 0 else ""
     return _figure("after", after, figures.usd_after, change)
 
@@ -61,8 +61,9 @@ def _bar(name: str, shares: Sequence[Share], most: int) -> str:
     boxes: list[str] = []
     for share in shares:
         width = _WIDTH * share.tokens / most
+        shown = max(1.0, width - _GAP)
         boxes.append(
-            f'<rect class="{_class(share)}" x="{x:.1f}" width="{max(1.0, width - _GAP):.1f}" height="{_HEIGHT}">'
+            f'<rect class="{_class(share)}" x="{x:.1f}" width="{shown:.1f}" height="{_HEIGHT}">'
             f"<title>{as_html(share.name)}: {share.tokens:,} tokens</title></rect>"
         )
         x += width
@@ -71,8 +72,8 @@ def _bar(name: str, shares: Sequence[Share], most: int) -> str:
         for share in shares
     )
     return (
-        f'<div class="bar-row"><svg class="shares" viewBox="0 0 {_WIDTH} {_HEIGHT}" preserveAspectRatio="none" '
-        f'role="img" aria-label="{name}">{"".join(boxes)}</svg><ul class="legend">{legend}</ul></div>'
+        f'<div class="bar-row"><svg class="shares" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
+        f'preserveAspectRatio="none" role="img" aria-label="{name}">{"".join(boxes)}</svg><ul class="legend">{legend}</ul></div>'
     )
 
 
