@@ -165,17 +165,16 @@ class _Walk:
         """What a text beside the pages is."""
         archive = self._archive
         assert archive is not None
-        guide = ("summary", "Summary of earlier messages") if archive.summary else _GUIDE
-        beside: list[tuple[bool, tuple[Kind, str]]] = [
-            (text.startswith(OPENING), guide),
-            (text.startswith(CLOSING), ("close", "End of the archive")),
-            (text.startswith(FACTS_LEAD) or _same(text, archive.facts), _FACTS),
-            (_same(text, archive.ledger), ("ledger", "State at the cut")),
-        ]
-        beside += [
-            (True, ("statement", item.label)) for item in archive.statements if _same(text, item.printed())
-        ]
-        return next((what for fits, what in beside if fits), ("left-out", "Left out"))
+        if text.startswith(OPENING):
+            return _SUMMARY if archive.summary else _GUIDE
+        if text.startswith(CLOSING):
+            return "close", "End of the archive"
+        if text.startswith(FACTS_LEAD) or _same(text, archive.facts):
+            return "facts", "Factsheet: exact strings, as text"
+        if _same(text, archive.ledger):
+            return "ledger", "State at the cut"
+        label = next((item.label for item in archive.statements if _same(text, item.printed())), None)
+        return ("left-out", "Left out") if label is None else ("statement", label)
 
     def _image(self, image: Image) -> Block:
         """A page of a single part, where it is one; any other picture."""
@@ -215,7 +214,7 @@ def _same(text: str, other: str) -> bool:
 
 
 _GUIDE: tuple[Kind, str] = ("guide", "How to read the pages")
-_FACTS: tuple[Kind, str] = ("facts", "Factsheet: exact strings, as text")
+_SUMMARY: tuple[Kind, str] = ("summary", "Summary of earlier messages")
 
 _Place = tuple[int, int]  # number of a message, and of a part in it
 

@@ -73,7 +73,8 @@ def _bar(name: str, shares: Sequence[Share], most: int) -> str:
     )
     return (
         f'<div class="bar-row"><svg class="shares" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
-        f'preserveAspectRatio="none" role="img" aria-label="{name}">{"".join(boxes)}</svg><ul class="legend">{legend}</ul></div>'
+        f'preserveAspectRatio="none" role="img" aria-label="{name}">'
+        f'{"".join(boxes)}</svg><ul class="legend">{legend}</ul></div>'
     )
 
 
