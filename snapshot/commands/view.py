@@ -180,14 +180,17 @@ def _written(document: bytes, title: str, output: Path | None) -> Path:
     return Path(file.name)
 
 
+def _somebody_is_there() -> bool:
+    """Whether the command was started from a terminal."""
+    return sys.stderr.isatty()
+
+
 def _opened(path: Path) -> bool:
     """Open the file in a browser, if somebody sits at a terminal; whether that was done."""
     import webbrowser
 
     try:
-        if not (sys.stdout.isatty() or sys.stderr.isatty()):
-            return False
-        return webbrowser.open(path.absolute().as_uri())
+        return _somebody_is_there() and webbrowser.open(path.absolute().as_uri())
     except (webbrowser.Error, OSError, ValueError):
         return False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from snapshot.source.marks import FIELD, SCOPE
 from snapshot.view.content import Kind, PageBlock
@@ -55,24 +55,29 @@ def entries_of(pages: Sequence[PageBlock]) -> Iterator[Entry]:
 def _entries(pages: Sequence[PageBlock]) -> Iterator[Entry]:
     """The entries on pages that follow each other; a first line may go on to the next page."""
     text = "".join(page.text for page in pages)
-    begin = 0
-    for page in pages:
-        marks = page.marks
-        for number, mark in enumerate(marks):
-            if page.text[mark] != SCOPE:
-                continue
-            at = begin + mark
+    begins = list(accumulate((len(page.text) for page in pages), initial=0))
+    marks = [
+        (begin + mark, number)
+        for number, (page, begin) in enumerate(zip(pages, begins, strict=False))
+        for mark in page.marks
+    ]
+    stop = len(text)
+    found: list[Entry] = []
+    following = stop  # the mark behind the one that is looked at
+    for at, number in reversed(marks):
+        if text[at] == SCOPE:
             newline = text.find("\n", at, at + _HEAD)
             end = newline if newline >= 0 else min(at + _HEAD, len(text))
-            if number + 1 < len(marks) and page.text[marks[number + 1]] == FIELD:
-                end = min(end, begin + marks[number + 1])
-            later = (begin + marks[n] for n in range(number + 1, len(marks)) if page.text[marks[n]] == SCOPE)
-            stop = min(next(later, len(text)), end + 4 * _MOST)
+            if following < len(text) and text[following] == FIELD:
+                end = min(end, following)
             title = in_a_line(text[at + 1 : end], _MOST)
             kind = _SPOKEN.get(title.partition(" ")[0], "other")
-            head = min(end, begin + len(page.text)) - at
-            yield Entry(page.number, mark, head, kind, title, snippet(text[end:stop]))
-        begin += len(page.text)
+            head = min(end, begins[number + 1]) - at
+            words = snippet(text[end : min(stop, end + 4 * _MOST)])
+            found.append(Entry(pages[number].number, at - begins[number], head, kind, title, words))
+            stop = at
+        following = at
+    yield from reversed(found)
 
 
 def snippet(text: str) -> str:
