@@ -112,8 +112,9 @@ class Page {
 
 // A text of the view, with the page it stands on if it stands on one. Offsets are in units of UTF-16.
 class Words {
-  constructor(pre) {
+  constructor(pre, at) {
     this.pre = pre;
+    this.at = at;
     this.article = pre.closest("article");
     this.page = this.article.classList.contains("page") ? new Page(this.article) : null;
     this.near = false;
@@ -189,7 +190,7 @@ class Words {
   }
 }
 
-const texts = [...document.querySelectorAll("pre.text")].map((pre) => new Words(pre));
+const texts = [...document.querySelectorAll("pre.text")].map((pre, at) => new Words(pre, at));
 const pages = texts.filter((words) => words.page);
 const ofArticle = new Map(texts.map((words) => [words.article, words]));
 

@@ -4,16 +4,20 @@ const MOST_HITS = 20000;
 const field = byId("search"), found = byId("found");
 let hits = [], hitAt = -1, corpus = null;
 
-// All texts as one string. Pages of one text follow each other without a gap, so that words torn between two
-// pages are found; a character that nobody types stands between all others.
+// All texts as one string. Pages of one text follow each other without a gap, whatever stands between them, so
+// that words torn between two pages are found; a character that nobody types stands between all others.
 function gathered() {
   if (corpus) return corpus;
-  const pieces = [], starts = [];
-  let length = 0, before = null;
+  const order = [], pieces = [], starts = [];
+  let length = 0;
   for (const words of texts) {
-    const goesOn = before?.page && words.page && before.page.stream === words.page.stream
-      && before.article.nextElementSibling === words.article;
-    if (!goesOn) {
+    if (!words.page) order.push([words]);
+    else if (words === pages.find((other) => other.page.stream === words.page.stream)) {
+      order.push(pages.filter((other) => other.page.stream === words.page.stream));
+    }
+  }
+  for (const [at, words] of order.flatMap((group) => [...group.entries()])) {
+    if (!at) {
       pieces.push("\u0000");
       length += 1;
     }
@@ -21,14 +25,13 @@ function gathered() {
     starts.push(length);
     pieces.push(text);
     length += text.length;
-    before = words;
   }
-  corpus = { text: pieces.join(""), starts };
+  corpus = { text: pieces.join(""), starts, order: order.flat() };
   return corpus;
 }
 
 function search() {
-  const { text, starts } = gathered(), query = field.value.trim();
+  const { text, starts, order } = gathered(), query = field.value.trim();
   hits = [];
   hitAt = -1;
   for (const words of texts) words.hits = [];
@@ -36,15 +39,16 @@ function search() {
     const pattern = query.split(/\s+/u).map((word) => word.replace(/[\^$\\.*+?()[\]{}|/]/gu, "\\$&")).join("[\\s\u25af]+");
     for (const match of text.matchAll(new RegExp(pattern, "giu"))) {
       const start = match.index, stop = start + match[0].length, pieces = [];
-      for (let at = beyond(starts, start) - 1; at < texts.length && starts[at] < stop; at++) {
-        const end = starts[at] + (at + 1 < texts.length ? starts[at + 1] - starts[at] : Infinity);
-        const piece = { words: texts[at], start: Math.max(0, start - starts[at]), stop: Math.min(stop, end) - starts[at] };
+      for (let at = beyond(starts, start) - 1; at < order.length && starts[at] < stop; at++) {
+        const end = at + 1 < order.length ? starts[at + 1] : Infinity;
+        const piece = { words: order[at], start: Math.max(0, start - starts[at]), stop: Math.min(stop, end) - starts[at] };
         pieces.push(piece);
         piece.words.hits.push(piece);
       }
       hits.push(pieces);
       if (hits.length === MOST_HITS) break;
     }
+    hits.sort(([one], [other]) => one.words.at - other.words.at || one.start - other.start);
   }
   for (const words of texts) paintHits(words);
   for (const words of pages) {
