@@ -104,6 +104,7 @@ class Figures:
         before, after: its parts, in order.
         usd_before, usd_after: USD of one request with nothing in the prompt cache; None if not known.
         basis: a sentence on where the figures come from.
+        names: what to call the two.
     """
 
     before: tuple[Share, ...]
@@ -111,6 +112,7 @@ class Figures:
     usd_before: Decimal | None
     usd_after: Decimal | None
     basis: str
+    names: tuple[str, str] = ("before", "after")
 
     @property
     def tokens_before(self) -> int:

@@ -81,6 +81,7 @@ def _figures(before: int, profile: ModelProfile, pages: list[PageBlock]) -> Figu
         usd_before=usd(profile, before),
         usd_after=usd(profile, after),
         basis="Text tokens are estimated, pages follow the provider's formula to the token.",
+        names=("as text", "as pages"),
     )
 
 

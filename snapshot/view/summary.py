@@ -23,7 +23,7 @@ def summary(view: View) -> str:
     same = before == after
     return (
         '<section class="summary" id="summary" aria-label="Tokens before and after">'
-        f'<div class="figures">{_figure("before", before, figures.usd_before)}'
+        f'<div class="figures">{_figure("before", figures.names[0], before, figures.usd_before)}'
         + ("" if same else f'<span class="arrow" aria-hidden="true">→</span>{_after(view)}')
         + "</div>"
         + _bar("before", figures.before, most)
@@ -33,9 +33,9 @@ def summary(view: View) -> str:
     )
 
 
-def _figure(name: str, tokens: int, usd: Decimal | None, change: str = "") -> str:
+def _figure(which: str, name: str, tokens: int, usd: Decimal | None, change: str = "") -> str:
     return (
-        f'<div class="figure" id="{name}"><b>{tokens:,}</b> <span>tokens {name}</span>'
+        f'<div class="figure" id="{which}"><b>{tokens:,}</b> <span>tokens {as_html(name)}</span>'
         f"<small>{money(usd)}{change}</small></div>"
     )
 
@@ -45,7 +45,7 @@ def _after(view: View) -> str:
     before, after = figures.tokens_before, figures.tokens_after
     share = 100 - 100 * after // before if before else 0
     change = f" · {share} % less" if share > 0 else f" · {-share} % more" if share < 0 else ""
-    return _figure("after", after, figures.usd_after, change)
+    return _figure("after", figures.names[1], after, figures.usd_after, change)
 
 
 def money(usd: Decimal | None) -> str:
