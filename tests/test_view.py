@@ -16,11 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snapshot.compaction import Archive, compact
+from snapshot.compaction.assemble import archive_messages
+from snapshot.compaction.estimate import Estimator
+from snapshot.compaction.restoring import is_frame
 from snapshot.messages import Image, Message, Text, ToolCall, ToolResult, Transcript
 from snapshot.models.ids import profile_for
 from snapshot.pages.layout import layout_for
 from snapshot.pages.readback import PageReader
-from snapshot.pages.render import Typesetter
+from snapshot.pages.render import Page, Typesetter
 from snapshot.requests import request
 from snapshot.source.marks import NEWLINE, TAB
 from snapshot.source.source import Source
@@ -350,6 +353,35 @@ def test_one_large_result_stands_on_pages_where_it_is():
     view = view_of_conversation(transcript, model=MODEL, title="t", window=60_000)
     assert view.pages
     assert all(page.stream == 1 and not page.note and page.runs for page in view.pages)
+    assert view.figures.tokens_after < view.figures.tokens_before
+    checked_document(view)
+
+
+def test_pages_in_several_messages_are_one_archive(view):
+    done = compact(long_conversation(LONG[0], size=LONG[1]), model=MODEL, trigger="manual")
+    assert done.archive is not None
+    drawn = [
+        Page(page.number, page.png, page.width, page.height, *span, page.tokens)
+        for page, span in zip(view.pages, done.archive.pages, strict=True)
+    ]
+    frame = archive_messages(done.archive, drawn, per_message=2)
+    assert len(frame) >= 3
+    at = next(n for n, message in enumerate(done.transcript.messages) if is_frame(message))
+    messages = done.transcript.messages
+    split = replace(done.transcript, messages=(*messages[:at], *frame, *messages[at + 1 :]))
+    again = view_of_request(split, done.archive, profile_for(MODEL), title="long", model=MODEL)
+    assert shown(again) == shown(view)
+    total = sum(map(Estimator(profile_for(MODEL)).message, split.messages))
+    assert again.figures.tokens_after == total
+
+
+def test_a_summary_stands_where_pages_would():
+    talk = long_conversation(LONG[0], size=LONG[1])
+    view = view_of_conversation(talk, model="deepseek-chat", title="t", window=30_000, digest=True)
+    assert not view.pages
+    kinds = [block.kind for block in view.sections[1].blocks if isinstance(block, TextBlock)]
+    assert kinds[0] == "summary"
+    assert "as a summary" in view.sections[1].about
     assert view.figures.tokens_after < view.figures.tokens_before
     checked_document(view)
 
