@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 from snapshot.compaction import Archive, Compaction, compact
 from snapshot.compaction.estimate import Estimator, context_usage
+from snapshot.compaction.options import Options, Settings
 from snapshot.messages import Transcript
 from snapshot.models.ids import profile_for
 from snapshot.models.profile import ModelProfile
@@ -22,7 +23,7 @@ def view_of_conversation(
     model: str,
     title: str,
     archive: Archive | None = None,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> View:
     """The view of a conversation: as it is, where it has the pages of `archive`, else compacted for `model`.
 
@@ -56,15 +57,13 @@ def view_of_conversation(
     )
 
 
-def _compacted(
-    transcript: Transcript, model: str, archive: Archive | None, settings: dict[str, Any]
-) -> Compaction:
+def _compacted(transcript: Transcript, model: str, archive: Archive | None, settings: Settings) -> Compaction:
     """The conversation compacted, for want of need by hand."""
-    options = {"redact": False, **settings}
-    done = compact(transcript, model=model, archive=archive, **options)
+    options = Options(redact=False).changed(settings)
+    done = compact(transcript, model=model, archive=archive, options=options)
     if not done.report.no_op or done.report.pages:
         return done
-    by_hand = compact(transcript, model=model, archive=archive, trigger="manual", **options)
+    by_hand = compact(transcript, model=model, archive=archive, trigger="manual", options=options)
     return by_hand if by_hand.archive is not None else done
 
 
