@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Unpack
 
 from snapshot.compaction import Archive, Compaction, compact
+from snapshot.compaction.boundaries import repair
 from snapshot.compaction.estimate import Estimator, context_usage
 from snapshot.compaction.options import Options, Settings
 from snapshot.messages import Transcript
@@ -42,8 +43,9 @@ def view_of_conversation(
     profile = profile_for(model)
     if archive is not None and has_pages_of(transcript, archive):
         return view_of_request(transcript, archive, profile, title=title, model=model)
-    done = _compacted(transcript, model, archive, settings)
-    estimator = _estimator(transcript, archive, profile)
+    options = Options(redact=False).changed(settings)
+    done = _compacted(transcript, model, archive, options)
+    estimator = _estimator(transcript, archive, profile, options)
     report = done.report
     notes = [*report.notes, *([report.no_op] if report.no_op and not report.pages else [])]
     for label, counts in (
@@ -57,9 +59,8 @@ def view_of_conversation(
     )
 
 
-def _compacted(transcript: Transcript, model: str, archive: Archive | None, settings: Settings) -> Compaction:
+def _compacted(transcript: Transcript, model: str, archive: Archive | None, options: Options) -> Compaction:
     """The conversation compacted, for want of need by hand."""
-    options = Options(redact=False).changed(settings)
     done = compact(transcript, model=model, archive=archive, options=options)
     if not done.report.no_op or done.report.pages:
         return done
@@ -67,10 +68,13 @@ def _compacted(transcript: Transcript, model: str, archive: Archive | None, sett
     return by_hand if by_hand.archive is not None else done
 
 
-def _estimator(transcript: Transcript, archive: Archive | None, profile: ModelProfile) -> Estimator:
+def _estimator(
+    transcript: Transcript, archive: Archive | None, profile: ModelProfile, options: Options
+) -> Estimator:
     """What counted the tokens for the compaction."""
     whole = archive.restore(transcript) if archive is not None else transcript
-    return context_usage(whole.messages, profile).estimator
+    messages = repair(whole.messages)[0]
+    return context_usage(messages, profile, overhead=options.overhead).estimator
 
 
 def view_of_archive(archive: Archive, *, model: str, title: str) -> View:
