@@ -10,15 +10,17 @@ import unicodedata
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapshot.compaction import Archive, compact
 from snapshot.compaction.assemble import archive_messages
 from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.restoring import is_frame
+from snapshot.errors import CannotFit
 from snapshot.messages import Image, Message, Text, ToolCall, ToolResult, Transcript
 from snapshot.models.ids import profile_for
 from snapshot.pages.layout import layout_for
@@ -36,8 +38,8 @@ from snapshot.view.harmless import as_html, visible
 from snapshot.view.outline import entries_of
 from snapshot.view.request_view import view_of_request
 from snapshot.view.session_view import view_of_archive, view_of_conversation
-from tests.conftest import small
-from tests.conversations import long_conversation, png
+from tests.conftest import examples, small
+from tests.conversations import conversations, long_conversation, png
 from tests.test_cli import run
 from tests.view_samples import HOSTILE, MODEL, Parsed, hostile_view, long_view
 
@@ -286,6 +288,23 @@ def test_a_session_is_shown_as_compact_sends_it(view):
     assert view.figures.usd_before > (view.figures.usd_after or 0) > 0
 
 
+@settings(max_examples=examples(15))
+@given(
+    conversations(), st.sampled_from([0, 3000, 6000]), st.sampled_from([MODEL, "gpt-5.5", "deepseek-chat"])
+)
+def test_any_conversation_is_counted_as_compact_counts_it(talk, window, model):
+    more: Any = {"window": window, "digest": True}
+    try:
+        done = compact(talk, model=model, redact=False, **more)
+        if done.report.no_op and not done.report.pages:
+            by_hand = compact(talk, model=model, trigger="manual", redact=False, **more)
+            done = by_hand if by_hand.archive is not None else done
+    except CannotFit:
+        return
+    found = view_of_conversation(talk, model=model, title="t", **more).figures
+    assert (found.tokens_before, found.tokens_after) == (done.report.before, done.report.after)
+
+
 @pytest.mark.parametrize("api", ["anthropic", "openai", "openai-responses", "gemini"])
 def test_a_request_with_its_archive_is_shown_as_the_session_is(api, tmp_path, view):
     done = compact(long_conversation(LONG[0], size=LONG[1]), model=MODEL, trigger="manual")
@@ -342,7 +361,7 @@ def test_an_image_that_is_no_page_is_a_picture_and_what_is_elsewhere_is_not_fetc
     assert len(found.all("p", "absent")) == 2
 
 
-def test_one_large_result_stands_on_pages_where_it_is():
+def test_one_large_result_stands_on_pages_where_it_is(tmp_path):
     lines = "\n".join(f"{n}: value_{n * 7919} = {n * 104729}" for n in range(5_000))
     messages = (
         Message("user", (Text("Look."),)),
@@ -355,6 +374,13 @@ def test_one_large_result_stands_on_pages_where_it_is():
     assert all(page.stream == 1 and not page.note and page.runs for page in view.pages)
     assert view.figures.tokens_after < view.figures.tokens_before
     checked_document(view)
+    # The same from the request and its archive.
+    done = compact(transcript, model=MODEL, window=60_000)
+    assert done.archive is not None
+    assert done.archive.light
+    (tmp_path / "r.json").write_text(json.dumps(done.request("anthropic")), encoding="utf-8")
+    again = view_of_conversation(load(tmp_path / "r.json"), model=MODEL, title="t", archive=done.archive)
+    assert [(page.png, page.text) for page in again.pages] == [(page.png, page.text) for page in view.pages]
 
 
 def test_pages_in_several_messages_are_one_archive(view):

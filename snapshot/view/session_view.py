@@ -43,6 +43,8 @@ def view_of_conversation(
     profile = profile_for(model)
     if archive is not None and has_pages_of(transcript, archive):
         return view_of_request(transcript, archive, profile, title=title, model=model)
+    if archive is None:  # what is sent is repaired
+        transcript = replace(transcript, messages=repair(transcript.messages)[0])
     options = Options(redact=False).changed(settings)
     done = _compacted(transcript, model, archive, options)
     estimator = _estimator(transcript, archive, profile, options)
