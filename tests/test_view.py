@@ -537,6 +537,18 @@ def test_a_request_finds_its_archive(tmp_path):
     assert json.loads(named.stdout) == {**beside, "file": str(tmp_path / "n.html")}
 
 
+@pytest.mark.parametrize("key", ["tiers", "pages"])
+def test_an_archive_that_contradicts_itself_is_one_line(tmp_path, key):
+    done = compact(long_conversation(20, size=2000), model=MODEL, trigger="manual")
+    assert done.archive is not None
+    value = json.loads(done.archive.to_json())
+    value[key] = value[key][:-1]
+    (tmp_path / "a.json").write_text(json.dumps(value), encoding="utf-8")
+    failed = run("view", tmp_path / "a.json", "-o", tmp_path / "a.html", check=2)
+    assert failed.stderr.count("\n") == 1
+    assert "the archive is damaged" in failed.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "problem"),
     [
