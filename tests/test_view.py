@@ -522,6 +522,24 @@ def test_a_browser_is_opened_where_somebody_sits(folder, tmp_path, monkeypatch):
     assert opened[0].startswith("file:///")
 
 
+def test_a_session_of_an_unknown_model_is_shown_for_the_default(tmp_path):
+    talk = {"model": "no-such-model-9", **request(long_conversation(20, size=2000), "anthropic")}
+    row = {
+        "type": "assistant",
+        "message": {"role": "assistant", "model": "no-such-model-9", "content": "Hi."},
+    }
+    (tmp_path / "s.jsonl").write_text(
+        "\n".join(json.dumps(item) for item in (*map(_row, talk["messages"]), row)), encoding="utf-8"
+    )
+    done = run("view", tmp_path / "s.jsonl", "--json", "-o", tmp_path / "s.html")
+    assert json.loads(done.stdout)["model"] == MODEL
+    assert "nothing is known of no-such-model-9: shown for claude-opus-4-8" in done.stderr
+
+
+def _row(message: dict[str, Any]) -> dict[str, Any]:
+    return {"type": message["role"], "message": message}
+
+
 def test_a_request_finds_its_archive(tmp_path):
     example = Path(__file__).parent / "data" / "ytt-start.claude-stream.jsonl"
     run("compact", example, "-m", MODEL, "--manual", "-o", tmp_path / "r.json")

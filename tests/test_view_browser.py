@@ -431,15 +431,15 @@ def test_a_hundred_pages_are_drawn_only_where_one_looks(browser, tmp_path):
     room.search("value_")
     marked = "[...document.querySelectorAll('path.hits')].filter((path) => path.getAttribute('d')).length"
     assert room.page.evaluate(marked) <= 6
-    # Turning pages: the longest that the browser was busy with one of them.
-    longest = room.page.evaluate(
-        """async () => { let longest = 0; const frame = () => new Promise(requestAnimationFrame);
+    # Turning pages: how long the browser is usually busy with one of them, in milliseconds.
+    usual = room.page.evaluate(
+        """async () => { const spent = []; const frame = () => new Promise(requestAnimationFrame);
         for (let at = 0; at < 40; at++) { const before = performance.now();
           dispatchEvent(new KeyboardEvent("keydown", { key: "n" })); document.body.offsetHeight;
-          longest = Math.max(longest, performance.now() - before); await frame(); await frame(); }
-        return longest; }"""
+          spent.push(performance.now() - before); await frame(); await frame(); }
+        return spent.sort((one, other) => one - other)[20]; }"""
     )
-    assert longest < 400
+    assert usual < 150
     room.settle()
     assert room.page.evaluate(marked) <= 8
     room.close()

@@ -132,10 +132,25 @@ def _view_of_conversation(path: str, arguments: argparse.Namespace) -> View:
         transcript = redactor.transcript(transcript)
         note_redactions(redactor.counts)
     note_diagnostics(transcript)
-    model = arguments.model or transcript.model or (_reader_of(archive) if archive else "") or DEFAULT_MODEL
+    model = arguments.model or _known(transcript.model) or (_reader_of(archive) if archive else "")
+    if not model:
+        if transcript.model:
+            say(f"note: nothing is known of {transcript.model}: shown for {DEFAULT_MODEL} (-m names another)")
+        model = DEFAULT_MODEL
     return view_of_conversation(
         transcript, model=model, title=title, archive=archive, window=arguments.window
     )
+
+
+def _known(model: str) -> str:
+    """The model's id, where something is known of it; else ""."""
+    from snapshot.errors import LayoutError
+    from snapshot.models.ids import profile_for
+
+    try:
+        return model if model and profile_for(model) else ""
+    except LayoutError:
+        return ""
 
 
 def _is_archive(path: Path) -> bool:
