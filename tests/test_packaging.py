@@ -38,6 +38,12 @@ def test_the_wheel_holds_one_import_package(wheel):
         "fonts/emoji-names.txt",
         "fonts/noto-world.toml",
         "fonts/drawn-7x13.toml",
+        "view/view.html",
+        "view/view.css",
+        "view/pages.js",
+        "view/resample.js",
+        "view/room.js",
+        "view/search.js",
     ):
         assert f"snapshot/{wanted}" in names
 

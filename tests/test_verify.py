@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 from base64 import b64decode
-from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,9 @@ from PIL import Image
 
 from snapshot.errors import SnapshotError
 from snapshot.legibility.ocr import has_ocr
-from snapshot.legibility.report import as_html
 from snapshot.legibility.verify import Verdict, verify
 from snapshot.pages.manifest import load_manifest
+from snapshot.view.verdict import report_of
 from tests.conftest import small_face
 from tests.test_cli import run
 
@@ -199,8 +198,12 @@ def test_a_small_page_that_is_scaled_down_is_unreadable_and_refused(tiny, tmp_pa
     assert hashes["exact"] < 0.9 * hashes["strings"], "what the ideal reader cannot tell any more"
     assert any(risk["misread"] for risk in found["risks"])
     text = report.read_text(encoding="utf-8")
-    assert "<h1>pages: refused</h1>" in text
-    assert "read as" in text
+    assert '<details class="report" id="report" open>' in text
+    assert '<span class="no">Refused</span>' in text
+    assert "<h3>Cells that are misread</h3>" in text
+    assert " read as " in text
+    assert 'href="#page-1"' in text
+    assert "resized to 1,092 × 1,094" in text
 
 
 @pytest.mark.ocr
@@ -216,7 +219,7 @@ def test_the_neural_reader_agrees(tiny, rendered, monkeypatch):
     bad = verify(tiny / "pages", ocr=True)
     assert "neural reader" in failed(bad)
     assert bad.ocr[1.0].error_rate > 0.3
-    assert "<h2>What a neural reader makes" in as_html(bad)
+    assert "<h3>What a neural reader makes" in report_of(bad)
 
 
 def test_without_the_extra_there_is_no_neural_reader(rendered, monkeypatch):
@@ -225,18 +228,18 @@ def test_without_the_extra_there_is_no_neural_reader(rendered, monkeypatch):
         verify(rendered, ocr=True)
 
 
-def test_the_report_needs_nothing_else_and_shows_the_worst_cells(rendered, tmp_path):
+def test_the_report_is_a_part_of_the_view_and_shows_no_worst_cells_where_all_are_read(rendered, tmp_path):
     report = tmp_path / "report.html"
     done = run("verify", rendered, "--html", report)
     assert "verified for claude-haiku-4-5" in done.stdout
     text = report.read_text(encoding="utf-8")
-    assert not re.search(r"(?:src|href)=(?!\"data:)|https?://|<script", text)
+    assert not re.search(r"(?:src|href)=(?!\"(?:data:|#))", text)
     pictures = [b64decode(found) for found in re.findall(r"data:image/png;base64,([^\"]+)", text)]
-    assert len(pictures) >= 6
-    for picture in pictures:
-        with Image.open(BytesIO(picture)) as image:
-            assert image.size[1] == 16 * 5
-    assert "3f1347de81c4a9d2" in text
+    assert pictures == [path.read_bytes() for path in sorted(rendered.glob("page-*.png"))]
+    assert '<span class="yes">Verified</span>' in text
+    assert "Cells that are misread" not in text
+    assert 'class="cells"' not in text
+    assert '<button type="button" class="find"><code>3f1347de81c4a9d2</code></button>' in text
 
 
 def test_json_is_one_object(pages):

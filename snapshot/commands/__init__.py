@@ -22,6 +22,7 @@ class Command(NamedTuple):
 COMMANDS: dict[str, Command] = {
     "render": Command("render", "fill", "a transcript or text as PNG pages with a manifest"),
     "read": Command("read", "fill", "the text of pages, from their pixels"),
+    "view": Command("view", "fill", "pages beside their text, in a browser"),
     "verify": Command("verify", "fill", "whether pages can be sent: whole, unresized, legible"),
     "compact": Command(
         "compact", "fill", "a request that fits: head and tail word for word, the middle as pages"

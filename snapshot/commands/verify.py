@@ -44,7 +44,9 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "--factsheet", metavar="FILE", type=Path, help="text that travels beside the pages, or the request"
     )
     parser.add_argument("--font", metavar="FILE", help="the font file that render was given, if it was")
-    parser.add_argument("--html", metavar="FILE", type=Path, help="write a report with pictures")
+    parser.add_argument(
+        "--html", metavar="FILE", type=Path, help="write the view of the pages with what was verified"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     parser.set_defaults(run=_run)
 
@@ -74,9 +76,12 @@ def _run(arguments: argparse.Namespace) -> int:
         font=arguments.font,
     )
     if arguments.html is not None:
-        from snapshot.legibility.report import as_html
+        from snapshot.view.document import html_of
+        from snapshot.view.folder_view import view_of_folder
+        from snapshot.view.verdict import report_of
 
-        save(arguments.html, as_html(verdict).encode("utf-8", "backslashreplace"))
+        view = view_of_folder(arguments.folder, model=arguments.model, font=arguments.font)
+        save(arguments.html, html_of(view, report=report_of(verdict)).encode("utf-8"))
     if arguments.json:
         print_json(_described(verdict))
     else:

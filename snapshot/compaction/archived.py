@@ -323,6 +323,8 @@ class Archived:
             raise ArchiveError(f"the archive's schema is {schema!r}, this version reads {SCHEMA!r}")
         try:
             archive = cls._of(value)
+            if any(len(item.pages) != len(item.tiers) for item in (archive, *archive.parts)):
+                raise ValueError("not every page has a layout")
             digest = sha256(archive.source.text.encode("utf-8", "surrogatepass")).hexdigest()
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             raise ArchiveError(f"the archive is damaged: {error!r}") from error

@@ -11,7 +11,7 @@ Everything is whole-text work on arrays of code points; no Python loop runs over
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -28,8 +28,10 @@ from snapshot.typeset.substitution import Substituted, substitute
 
 __all__ = [
     "PageText",
+    "Printed",
     "decode",
     "encode",
+    "printed_tokens",
     "uncovered_codes",
 ]
 
@@ -339,6 +341,41 @@ _TOKEN = re.compile(
 _VALUES = str.maketrans(marks.DIGITS, "0123456789")
 
 
+class Printed(NamedTuple):
+    """A token of page text that prints something else than itself, or a mark of the source.
+
+    `start` and `stop` are its half-open span in the page text, `text` is the folded text that it prints.
+    """
+
+    start: int
+    stop: int
+    text: str
+    is_mark: bool
+
+
+def printed_tokens(page_text: str) -> Iterator[Printed]:
+    """What in `page_text` is not simply the character that it shows, in order.
+
+    Raises:
+        PageError: the name of an emoji that has none.
+    """
+    for match in _TOKEN.finditer(page_text):
+        token = match[0]
+        if match["hex"]:
+            text = "".join(chr(int(code, 16)) for code in match["hex"].split("."))
+        elif match["name"]:
+            text = emoji_of(match["name"])
+        elif token == marks.NEWLINE:
+            text = "\n"
+        elif token == marks.TAB:
+            text = "\t"
+        elif match["mark"]:
+            text = token
+        else:
+            text = " " * int(token.translate(_VALUES))
+        yield Printed(match.start(), match.end(), text, bool(match["mark"]))
+
+
 def decode(page_text: str) -> tuple[str, tuple[int, ...]]:
     """The folded text that `page_text` prints, and the offsets in it of the source's own marks.
 
@@ -348,23 +385,12 @@ def decode(page_text: str) -> tuple[str, tuple[int, ...]]:
     pieces: list[str] = []
     mark_offsets: list[int] = []
     end = length = 0
-    for match in _TOKEN.finditer(page_text):
-        token = match[0]
-        if match["hex"]:
-            new = "".join(chr(int(code, 16)) for code in match["hex"].split("."))
-        elif match["name"]:
-            new = emoji_of(match["name"])
-        elif token == marks.NEWLINE:
-            new = "\n"
-        elif token == marks.TAB:
-            new = "\t"
-        elif match["mark"]:
-            new = token
-            mark_offsets.append(length + match.start() - end)
-        else:
-            new = " " * int(token.translate(_VALUES))
-        pieces += (page_text[end : match.start()], new)
-        length += match.start() - end + len(new)
-        end = match.end()
+    for start, stop, text, is_mark in printed_tokens(page_text):
+        length += start - end
+        if is_mark:
+            mark_offsets.append(length)
+        pieces += (page_text[end:start], text)
+        length += len(text)
+        end = stop
     pieces.append(page_text[end:])
     return "".join(pieces), tuple(mark_offsets)

@@ -1,0 +1,1 @@
+"""Pages beside their text as one HTML file that needs nothing else, to be looked at in a browser."""
