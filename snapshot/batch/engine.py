@@ -1,0 +1,125 @@
+"""The query: one row for each chunk of inputs, and a column that makes its part. Daft does the rest.
+
+Daft's native runner is embedded and starts a process for each processor; its Ray runner is the same query on
+a cluster. Neither keeps the order of rows: that would let one long transcript hold up all behind it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from snapshot.batch.inputs import Input
+from snapshot.batch.parts import Job, make_part
+from snapshot.batch.storage import open_urls_quietly
+from snapshot.errors import SnapshotError
+
+__all__ = ["Task", "choose_runner", "made_parts"]
+
+
+class Task(NamedTuple):
+    """A part to make: its name, its inputs, and other parts that may hold rows of them."""
+
+    name: str
+    inputs: Sequence[Input]
+    former: Sequence[str]
+
+
+def choose_runner(runner: str) -> int:
+    """Start Daft's runner, once in a process; the number of processors that it has.
+
+    Args:
+        runner: "native"; "ray" for the cluster of RAY_ADDRESS, or one of this machine; or the address of a
+            cluster: `ray://HOST:PORT`, or `HOST:PORT` from within it.
+
+    Raises:
+        SnapshotError: Daft or Ray is not installed, or there is no cluster.
+    """
+    open_urls_quietly()
+    try:
+        import daft
+    except ImportError as error:
+        raise SnapshotError("batch needs Daft: pip install 'snapshot-pages[batch]'") from error
+    # Rows in their order would be rows that wait for the longest of them.
+    if runner == "native":
+        _start(daft.set_runner_native)
+        daft.set_execution_config(maintain_order=False)
+        return _processors()
+    try:
+        import ray
+    except ImportError as error:
+        raise SnapshotError(f"--runner {runner} needs Ray: pip install 'snapshot-pages[ray]'") from error
+    try:
+        if not ray.is_initialized():
+            address = None if runner == "ray" else runner
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        found = int(ray.cluster_resources().get("CPU", 1))
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        raise SnapshotError(f"--runner {runner}: {_line(error)}") from error
+    logging.getLogger("daft").setLevel(logging.ERROR)
+    _start(lambda: daft.set_runner_ray(noop_if_initialized=True))
+    daft.set_execution_config(maintain_order=False)
+    return max(1, found)
+
+
+def made_parts(job: Job, tasks: Sequence[Task], processes: int) -> Iterator[dict[str, Any]]:
+    """Make the parts in as many processes; what `make_part` tells of each, as they come.
+
+    Raises:
+        SnapshotError: a part could not be written, or a process came to an end.
+    """
+    import daft
+
+    @daft.cls(use_process=True, max_concurrency=processes)
+    class Maker:
+        """What a process of its own keeps from one part to the next."""
+
+        def __init__(self, job: tuple[Any, ...]) -> None:
+            self.job = Job(*job)
+
+        @daft.method.batch(return_dtype=daft.DataType.string(), batch_size=1)
+        def make(self, tasks: Any) -> list[str]:
+            return [json.dumps(_made(self.job, task)) for task in tasks.to_pylist()]
+
+    maker: Any = Maker((job.action, job.models, dict(job.settings), job.folder, job.column))
+    rows = daft.from_pydict({"task": [json.dumps(task) for task in tasks]})
+    told = rows.select(maker.make(daft.col("task")).alias("told"))
+    try:
+        for row in told.iter_rows():
+            part: dict[str, Any] = json.loads(row["told"])
+            if part["failed"]:
+                raise SnapshotError(part["failed"])
+            yield part
+    except SnapshotError:
+        raise
+    except Exception as error:  # of Daft or Ray; theirs have no common base
+        raise SnapshotError(
+            f"a process that made parts came to an end ({_line(error)}); what is done stays, "
+            "and the same command goes on from there"
+        ) from error
+
+
+def _made(job: Job, task: str) -> dict[str, Any]:
+    name, inputs, former = json.loads(task)
+    return make_part(job, name, [Input(*item) for item in inputs], former)
+
+
+def _start(start: Any) -> None:
+    """Start a runner; one that this process has already stays, since there can be no other."""
+    try:
+        start()
+    except RuntimeError as error:
+        if "runner" not in str(error).lower():
+            raise SnapshotError(_line(error)) from error
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[-1] if lines else type(error).__name__)[:300]
