@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from snapshot.batch.inputs import Input
+from snapshot.batch.packages import daft, ray
 from snapshot.batch.parts import Job, make_part
-from snapshot.batch.storage import open_urls_quietly
 from snapshot.errors import SnapshotError
 
 __all__ = ["Task", "choose_runner", "made_parts"]
@@ -38,30 +38,19 @@ def choose_runner(runner: str) -> int:
     Raises:
         SnapshotError: Daft or Ray is not installed, or there is no cluster.
     """
-    open_urls_quietly()
-    try:
-        import daft
-    except ImportError as error:
-        raise SnapshotError("batch needs Daft: pip install 'snapshot-pages[batch]'") from error
-    # Rows in their order would be rows that wait for the longest of them.
+    engine = daft()
     if runner == "native":
-        _start(daft.set_runner_native)
-        daft.set_execution_config(maintain_order=False)
+        _start(engine, "native", engine.set_runner_native)
         return _processors()
+    cluster = ray()
     try:
-        import ray
-    except ImportError as error:
-        raise SnapshotError(f"--runner {runner} needs Ray: pip install 'snapshot-pages[ray]'") from error
-    try:
-        if not ray.is_initialized():
+        if not cluster.is_initialized():
             address = None if runner == "ray" else runner
-            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-        found = int(ray.cluster_resources().get("CPU", 1))
+            cluster.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        found = int(cluster.cluster_resources().get("CPU", 1))
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         raise SnapshotError(f"--runner {runner}: {_line(error)}") from error
-    logging.getLogger("daft").setLevel(logging.ERROR)
-    _start(lambda: daft.set_runner_ray(noop_if_initialized=True))
-    daft.set_execution_config(maintain_order=False)
+    _start(engine, "ray", lambda: engine.set_runner_ray(noop_if_initialized=True))
     return max(1, found)
 
 
@@ -71,22 +60,22 @@ def made_parts(job: Job, tasks: Sequence[Task], processes: int) -> Iterator[dict
     Raises:
         SnapshotError: a part could not be written, or a process came to an end.
     """
-    import daft
+    engine = daft()
 
-    @daft.cls(use_process=True, max_concurrency=processes)
+    @engine.cls(use_process=True, max_concurrency=processes)
     class Maker:
         """What a process of its own keeps from one part to the next."""
 
         def __init__(self, job: tuple[Any, ...]) -> None:
             self.job = Job(*job)
 
-        @daft.method.batch(return_dtype=daft.DataType.string(), batch_size=1)
+        @engine.method.batch(return_dtype=engine.DataType.string(), batch_size=1)
         def make(self, tasks: Any) -> list[str]:
             return [json.dumps(_made(self.job, task)) for task in tasks.to_pylist()]
 
     maker: Any = Maker((job.action, job.models, dict(job.settings), job.folder, job.column))
-    rows = daft.from_pydict({"task": [json.dumps(task) for task in tasks]})
-    told = rows.select(maker.make(daft.col("task")).alias("told"))
+    rows = engine.from_pydict({"task": [json.dumps(task) for task in tasks]})
+    told = rows.select(maker.make(engine.col("task")).alias("told"))
     try:
         for row in told.iter_rows():
             part: dict[str, Any] = json.loads(row["told"])
@@ -107,13 +96,16 @@ def _made(job: Job, task: str) -> dict[str, Any]:
     return make_part(job, name, [Input(*item) for item in inputs], former)
 
 
-def _start(start: Any) -> None:
-    """Start a runner; one that this process has already stays, since there can be no other."""
+def _start(engine: Any, kind: str, start: Callable[[], object]) -> None:
+    """Start a runner of a kind; one of that kind that this process has already stays."""
+    logging.getLogger("daft").setLevel(logging.ERROR)
     try:
         start()
     except RuntimeError as error:
-        if "runner" not in str(error).lower():
-            raise SnapshotError(_line(error)) from error
+        if engine.get_or_infer_runner_type() != kind:
+            raise SnapshotError(f"this process has another runner already: {_line(error)}") from error
+    # Rows in their order would be rows that wait for the longest of them.
+    engine.set_execution_config(maintain_order=False)
 
 
 def _processors() -> int:

@@ -17,7 +17,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from snapshot.batch.storage import open_url, open_urls_quietly
+from snapshot.batch.packages import daft, parquet
+from snapshot.batch.storage import open_url
 from snapshot.errors import SnapshotError
 
 __all__ = ["CHUNK", "Chunk", "Input", "chunks_of", "inputs_of"]
@@ -146,12 +147,10 @@ def _walked(folder: Path) -> Iterator[Input]:
 
 def _listed(name: str) -> Iterator[Input]:
     """What Daft lists for a glob or URL."""
-    from daft import from_glob_path
 
-    open_urls_quietly()
     listed = name if _GLOB.search(name) or Path(name).suffix else f"{name.rstrip('/')}/**"
     try:
-        rows = list(from_glob_path(listed).iter_rows())
+        rows = list(daft().from_glob_path(listed).iter_rows())
     except FileNotFoundError:
         return
     except Exception as error:  # each store has errors of its own
@@ -196,10 +195,9 @@ def _members(file: Input) -> list[Input]:
 
 
 def _parquet_rows(file: Input) -> list[Input]:
-    import pyarrow.parquet as pq
 
     with open_url(file.at) as stream:
-        rows = pq.ParquetFile(stream).metadata.num_rows
+        rows = parquet().ParquetFile(stream).metadata.num_rows
     size = file.size // max(1, rows)
     return [Input(f"{file.path}#{row:09d}", size, "parquet", file.at, row) for row in range(rows)]
 

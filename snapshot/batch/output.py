@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from snapshot._files import LOCK
+from snapshot.batch.packages import arrow, parquet
 from snapshot.batch.parts import fingerprint_in
 from snapshot.batch.schemas import columns_of, schema_of
 from snapshot.batch.storage import replaced
@@ -54,30 +55,27 @@ def assemble(action: str, folder: Path, names: Sequence[str], output: Path) -> N
 
 
 def _batches(folder: Path, names: Sequence[str]) -> Iterator[Any]:
-    import pyarrow.parquet as pq
 
     for name in names:
-        with pq.ParquetFile(folder / name) as file:
+        with parquet().ParquetFile(folder / name) as file:
             for group in range(file.num_row_groups):  # they are small by themselves
                 yield from file.read_row_group(group).to_batches(_ROWS)
 
 
 def _parquet(action: str, batches: Iterator[Any], path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
     schema = schema_of(action)
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+    with parquet().ParquetWriter(path, schema, compression="zstd") as writer:
         held: list[Any] = []
         size = 0
         for batch in batches:
             held.append(batch)
             size += batch.nbytes
             if size >= _GROUP:
-                writer.write_table(pa.Table.from_batches(held).cast(schema).combine_chunks())
+                writer.write_table(arrow().Table.from_batches(held).cast(schema).combine_chunks())
                 held, size = [], 0
         if held:
-            writer.write_table(pa.Table.from_batches(held).cast(schema).combine_chunks())
+            writer.write_table(arrow().Table.from_batches(held).cast(schema).combine_chunks())
 
 
 def _jsonl(_action: str, batches: Iterator[Any], path: Path) -> None:

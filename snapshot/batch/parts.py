@@ -13,13 +13,14 @@ import tarfile
 import tempfile
 import zipfile
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from snapshot.batch.inputs import Input
+from snapshot.batch.packages import arrow, parquet
 from snapshot.batch.rows import Origin, Row, Source, error_row, origin_of, rows_of
 from snapshot.batch.schemas import schema_of
 from snapshot.batch.storage import local_copy, open_url, replaced
@@ -98,7 +99,7 @@ def make_part(job: Job, name: str, inputs: Sequence[Input], former: Sequence[str
     """
     folder = Path(job.folder)
     old = _Former(folder, (name, *former), job)
-    told = {"inputs": len(inputs), "made": 0, "kept": 0, "errors": 0, "failed": ""}
+    told: dict[str, Any] = {"inputs": len(inputs), "made": 0, "kept": 0, "errors": 0, "failed": ""}
     if old.holds(name, [item.path for item in inputs]) and all(
         old.has(item, source, job) for item, source in _sources(inputs, job.column)
     ):
@@ -141,10 +142,9 @@ class _Part:
         self._bytes = 0
 
     def __enter__(self) -> _Part:
-        import pyarrow.parquet as pq
 
         # Statistics and dictionaries are of no use for pages, and cost their size again.
-        self._writer = pq.ParquetWriter(
+        self._writer = parquet().ParquetWriter(
             self._place.__enter__(), self._schema, compression="zstd", write_page_index=False
         )
         return self
@@ -168,10 +168,9 @@ class _Part:
                 self._flush()
 
     def _flush(self) -> None:
-        import pyarrow as pa
 
         if self._held:
-            self._writer.write_table(pa.Table.from_pylist(self._held, schema=self._schema))
+            self._writer.write_table(arrow().Table.from_pylist(self._held, schema=self._schema))
             self._held, self._bytes = [], 0
 
 
@@ -188,9 +187,8 @@ class _Former:
                 self._index(folder / name)
 
     def _index(self, path: Path) -> None:
-        import pyarrow.parquet as pq
 
-        table = pq.read_table(path, columns=["path", "sha256", "error_kind"]).to_pylist()
+        table = parquet().read_table(path, columns=["path", "sha256", "error_kind"]).to_pylist()
         self._order[path.name] = list(dict.fromkeys(row["path"] for row in table))
         self.errors += len({row["path"] for row in table if row["error_kind"] is not None})
         again = {row["path"] for row in table if row["error_kind"] in _AGAIN}
@@ -218,14 +216,13 @@ class _Former:
 
     def rows(self, origin: Origin, job: Job) -> list[Row] | None:
         """The rows of an input; None where there are none for its content, or a page of them has gone."""
-        import pyarrow.parquet as pq
 
         found = self._at.get((_shown(origin.path), origin.sha256 or ""))
         if found is None:
             return None
         path, numbers = found
         if self._open is None or self._open[0] != path:
-            self._open = (path, pq.read_table(path))
+            self._open = (path, parquet().read_table(path))
         rows: list[Row] = self._open[1].slice(numbers[0], len(numbers)).to_pylist()
         folder = job.settings.get("pages")
         if folder is not None and not all(
@@ -242,12 +239,10 @@ def _shown(path: str) -> str:
 
 def fingerprint_in(path: Path) -> str | None:
     """The fingerprint that a part was made under; None where it is none, or is damaged."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        metadata: Mapping[bytes, bytes] = pq.read_schema(path).metadata or {}
-    except (OSError, pa.ArrowException):
+        metadata: Mapping[bytes, bytes] = parquet().read_schema(path).metadata or {}
+    except (OSError, arrow().ArrowException):
         return None
     value = metadata.get(FINGERPRINT)
     return None if value is None else value.decode("ascii", "replace")
@@ -255,9 +250,8 @@ def fingerprint_in(path: Path) -> str | None:
 
 def paths_in(path: Path) -> list[str]:
     """The inputs that a part has rows of."""
-    import pyarrow.parquet as pq
 
-    return list(dict.fromkeys(pq.read_table(path, columns=["path"])["path"].to_pylist()))
+    return list(dict.fromkeys(parquet().read_table(path, columns=["path"])["path"].to_pylist()))
 
 
 # --- reading the inputs of a chunk
@@ -290,7 +284,7 @@ def _sources(inputs: Sequence[Input], column: str | None) -> Iterator[tuple[Inpu
 
 
 @contextmanager
-def _file(item: Input) -> Iterator[Source | Exception]:
+def _file(item: Input) -> Generator[Source | Exception]:
     copy = local_copy(item.at)
     try:
         path: Source | Exception = copy.__enter__()
@@ -333,7 +327,7 @@ def _tar(place: str, inputs: Sequence[Input], _column: str) -> Iterator[tuple[In
 
 
 @contextmanager
-def _spilled(stream: Any) -> Iterator[Path]:
+def _spilled(stream: Any) -> Generator[Path]:
     """A stream as a file, as long as the block runs."""
     with tempfile.NamedTemporaryFile(prefix="snapshot-") as copy:
         while data := stream.read(1 << 20):
@@ -343,10 +337,9 @@ def _spilled(stream: Any) -> Iterator[Path]:
 
 
 def _parquet(place: str, inputs: Sequence[Input], column: str) -> Iterator[tuple[Input, Source | Exception]]:
-    import pyarrow.parquet as pq
 
     with open_url(place) as stream:
-        file = pq.ParquetFile(stream)
+        file = parquet().ParquetFile(stream)
         if column not in file.schema_arrow.names:
             raise ValueError(f"no column {column!r}: {', '.join(file.schema_arrow.names)}")
         ahead = deque(inputs)
@@ -386,7 +379,7 @@ def _messages(value: Any) -> Source | Exception:
     if isinstance(value, str):
         return value.encode("utf-8", "surrogatepass")
     if isinstance(value, bytes | list | dict):
-        return value
+        return cast(Source, value)
     return ValueError("no messages: the cell is empty" if value is None else "no messages in the cell")
 
 

@@ -350,17 +350,14 @@ def _stored(folder: Path, digest: str, png: bytes) -> str:
 
 
 def _compacted(transcript: Transcript, model: str, settings: Mapping[str, Any]) -> Iterator[Row]:
-    from snapshot.compaction import compact
+    from snapshot.compaction import Options, compact
     from snapshot.models.ids import profile_for
     from snapshot.parts.exact_json import encode
 
     api = settings.get("api") or _APIS.get(profile_for(model).provider, "openai")
-    done = compact(
-        transcript,
-        model=model,
-        trigger="manual" if settings.get("manual") else "target",
-        **{"threads": 1, "redact": _redacted(settings), **(settings.get("options") or {})},
-    )
+    options: dict[str, Any] = {"threads": 1, "redact": _redacted(settings), **(settings.get("options") or {})}
+    trigger = "manual" if settings.get("manual") else "target"
+    done = compact(transcript, model=model, trigger=trigger, options=Options().changed(options))
     report = done.report
     yield {
         "before": report.before,

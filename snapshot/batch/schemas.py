@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from snapshot.batch.packages import arrow, daft
 from snapshot.errors import SnapshotError
 
 __all__ = ["ACTIONS", "COLUMNS", "Column", "columns_of", "daft_type", "schema_of"]
@@ -139,11 +140,13 @@ def schema_of(action: str) -> Any:
     Raises:
         SnapshotError: there is no such action.
     """
-    import pyarrow as pa
 
-    types = {_S: pa.string(), _I: pa.int64(), _F: pa.float64(), _B: pa.binary()}
-    return pa.schema(
-        [pa.field(item.name, types[item.type], metadata={"about": item.about}) for item in columns_of(action)]
+    types = {_S: arrow().string(), _I: arrow().int64(), _F: arrow().float64(), _B: arrow().binary()}
+    return arrow().schema(
+        [
+            arrow().field(item.name, types[item.type], metadata={"about": item.about})
+            for item in columns_of(action)
+        ]
     )
 
 
@@ -153,7 +156,7 @@ def daft_type(action: str) -> Any:
     Raises:
         SnapshotError: there is no such action.
     """
-    import pyarrow as pa
-    from daft import DataType
 
-    return DataType.from_arrow_type(pa.list_(pa.struct(list(schema_of(action).remove_metadata()))))
+    return daft().DataType.from_arrow_type(
+        arrow().list_(arrow().struct(list(schema_of(action).remove_metadata())))
+    )

@@ -7,12 +7,14 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-__all__ = ["is_url", "local_copy", "open_url", "open_urls_quietly", "replaced"]
+from snapshot.batch.packages import daft
+
+__all__ = ["is_url", "local_copy", "open_url", "replaced"]
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _BUFFER = 1 << 20
@@ -21,18 +23,6 @@ _BUFFER = 1 << 20
 def is_url(path: str) -> bool:
     """Whether a path is that of an object store, and not of this machine."""
     return _URL.match(path) is not None
-
-
-def open_urls_quietly() -> None:
-    """Keep Daft and Ray from reporting their use to anybody, and from progress bars of their own."""
-    for name, value in (
-        ("DO_NOT_TRACK", "true"),
-        ("DAFT_ANALYTICS_ENABLED", "0"),
-        ("DAFT_PROGRESS_BAR", "0"),
-        ("RAY_USAGE_STATS_ENABLED", "0"),
-        ("OPENBLAS_NUM_THREADS", "1"),
-    ):
-        os.environ.setdefault(name, value)
 
 
 class _Remote(io.RawIOBase):
@@ -66,7 +56,7 @@ class _Remote(io.RawIOBase):
 
 
 @contextmanager
-def open_url(path: str) -> Iterator[BinaryIO]:
+def open_url(path: str) -> Generator[BinaryIO]:
     """A file to read bytes from, by its path or URL.
 
     Raises:
@@ -76,11 +66,9 @@ def open_url(path: str) -> Iterator[BinaryIO]:
         with Path(path).open("rb") as file:
             yield file
         return
-    open_urls_quietly()
-    from daft import File
 
     try:
-        opened = File(path).open()
+        opened = daft().File(path).open()
     except OSError:
         raise
     except Exception as error:  # each store has errors of its own
@@ -90,7 +78,7 @@ def open_url(path: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def local_copy(path: str) -> Iterator[str]:
+def local_copy(path: str) -> Generator[str]:
     """The path of a local file: the file itself, or a copy as long as the block runs.
 
     Raises:
@@ -107,7 +95,7 @@ def local_copy(path: str) -> Iterator[str]:
 
 
 @contextmanager
-def replaced(path: Path) -> Iterator[Path]:
+def replaced(path: Path) -> Generator[Path]:
     """The path of a new file beside `path`, which takes its place once the block has run.
 
     Raises:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+from snapshot.batch.packages import daft
 from snapshot.costs.canvas import Canvas
 
 __all__ = ["CostTable", "Group", "cost_table", "error_kinds", "picture"]
@@ -124,10 +125,10 @@ def _usd(value: float | None) -> str:
 
 def cost_table(parts: Sequence[Path]) -> CostTable:
     """The account of the costs in parts."""
-    import daft
-    from daft import col
+    engine = daft()
+    col = engine.col
 
-    rows = daft.read_parquet(_paths(parts)).where(col("error").is_null())
+    rows = engine.read_parquet(_paths(parts)).where(col("error").is_null())
     quantiles = list(_QUANTILES)
     grouped = rows.groupby("model", "text_class").agg(
         col("path").count().alias("files"),
@@ -172,11 +173,11 @@ def _group(row: Mapping[str, Any]) -> Group:
 
 def error_kinds(parts: Sequence[Path]) -> list[tuple[str, int, str]]:
     """The kinds of error in parts, the most frequent first: kind, rows, and the first path with it."""
-    import daft
-    from daft import col
+    engine = daft()
+    col = engine.col
 
     rows = (
-        daft.read_parquet(_paths(parts))
+        engine.read_parquet(_paths(parts))
         .where(col("error").not_null())
         .groupby("error_kind")
         .agg(col("path").count().alias("count"), col("path").min().alias("first"))
@@ -241,4 +242,4 @@ def picture(table: CostTable, title: str) -> Canvas:
 
 def _clipped(values: Iterable[float]) -> tuple[float, ...]:
     """Shares as far as the picture goes: pages that cost more than twice the text are at its edge."""
-    return cast("tuple[float, ...]", tuple(max(-1.0, value) for value in values))
+    return tuple(max(-1.0, value) for value in values)
