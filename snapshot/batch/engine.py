@@ -98,7 +98,6 @@ def _made(job: Job, task: str) -> dict[str, Any]:
 
 def _start(engine: Any, kind: str, start: Callable[[], object]) -> None:
     """Start a runner of a kind; one of that kind that this process has already stays."""
-    logging.getLogger("daft").setLevel(logging.ERROR)
     try:
         start()
     except RuntimeError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from importlib import import_module
 from typing import Any
@@ -43,6 +44,8 @@ def daft() -> Any:
     Raises:
         SnapshotError: it is not installed.
     """
+    for name in ("daft", "daft_io", "daft_local_execution"):  # what it has to say comes as an error, too
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     return _module("daft", "batch")
 
 

@@ -49,11 +49,6 @@ class _Remote(io.RawIOBase):
     def tell(self) -> int:
         return self._inner.tell()
 
-    def close(self) -> None:
-        if not self.closed:
-            self._inner.close()
-        super().close()
-
 
 @contextmanager
 def open_url(path: str) -> Generator[BinaryIO]:
@@ -69,12 +64,16 @@ def open_url(path: str) -> Generator[BinaryIO]:
 
     try:
         opened = daft().File(path).open()
+        inner = opened.__enter__()
     except OSError:
         raise
     except Exception as error:  # each store has errors of its own
         raise OSError(f"{type(error).__name__}: {error}") from error
-    with io.BufferedReader(_Remote(opened), _BUFFER) as file:
-        yield cast(BinaryIO, file)
+    try:
+        with io.BufferedReader(_Remote(inner), _BUFFER) as file:
+            yield cast(BinaryIO, file)
+    finally:
+        opened.__exit__(None, None, None)
 
 
 @contextmanager
