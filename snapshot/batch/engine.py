@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -43,6 +44,7 @@ def choose_runner(runner: str) -> int:
         _start(engine, "native", engine.set_runner_native)
         return _processors()
     cluster = ray()
+    _reach(runner)
     try:
         if not cluster.is_initialized():
             address = None if runner == "ray" else runner
@@ -94,6 +96,17 @@ def made_parts(job: Job, tasks: Sequence[Task], processes: int) -> Iterator[dict
 def _made(job: Job, task: str) -> dict[str, Any]:
     name, inputs, former = json.loads(task)
     return make_part(job, name, [Input(*item) for item in inputs], former)
+
+
+def _reach(runner: str) -> None:
+    """Refuse an address that nobody answers at: Ray itself tries for minutes."""
+    host, colon, port = runner.removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        raise SnapshotError(f"--runner {runner}: nobody answers there ({error})") from error
 
 
 def _start(engine: Any, kind: str, start: Callable[[], object]) -> None:

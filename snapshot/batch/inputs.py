@@ -166,15 +166,17 @@ def _listed(name: str) -> Iterator[Input]:
 def _opened(file: Input, column: str | None) -> Iterator[Input]:
     """The inputs in a file: of archives the members, of tables the rows, else itself."""
     low = file.at.lower()
+    if column is not None and low.endswith(_TABLES):
+        kind, listed = ("parquet", _parquet_rows) if low.endswith(".parquet") else ("lines", _line_rows)
+    elif low.endswith(_ARCHIVES):
+        kind, listed = ("zip" if low.endswith(".zip") else "tar"), _members
+    else:
+        yield file
+        return
     try:
-        if column is not None and low.endswith(_TABLES):
-            yield from _parquet_rows(file) if low.endswith(".parquet") else _line_rows(file)
-        elif low.endswith(_ARCHIVES):
-            yield from _members(file)
-        else:
-            yield file
-    except (OSError, ValueError, zipfile.BadZipFile, tarfile.TarError, EOFError, ImportError):
-        yield file  # the row of the whole file says what is wrong with it
+        yield from listed(file)
+    except Exception:  # whatever a damaged one raises, who reads it raises again: that is its row
+        yield file._replace(kind=kind)
 
 
 def _members(file: Input) -> list[Input]:

@@ -303,7 +303,14 @@ def _zip(place: str, inputs: Sequence[Input], _column: str) -> Iterator[tuple[In
             try:
                 with archive.open(str(item.key)) as member, _spilled(member) as path:
                     yield item, path
-            except (OSError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
+            except (
+                OSError,
+                EOFError,
+                RuntimeError,
+                NotImplementedError,
+                KeyError,
+                zipfile.BadZipFile,
+            ) as error:
                 yield item, error
 
 
