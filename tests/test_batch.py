@@ -379,7 +379,8 @@ def test_a_ray_cluster_gives_equal_rows(runs, tmp_path):
     port = random.Random(os.getpid()).randrange(20000, 30000)
     head = subprocess.Popen(
         [ray, "start", "--head", "--block", "--num-cpus", "2", "--include-dashboard=false",
-         "--port", str(port), "--ray-client-server-port", str(port + 1), "--object-store-memory", "200000000"],
+         "--port", str(port), "--ray-client-server-port", str(port + 1),
+         "--object-store-memory", "200000000"],
         env={**os.environ, **QUIET, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
