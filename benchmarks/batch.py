@@ -4,7 +4,8 @@
 
 Copies of runs get ids of their own, so that no two are the same. Times of one run are to be compared with
 each other only: the ratio is what counts. Beside it stands the ratio for processes that only count: more than
-the machine has left for them nobody gets. The load of the machine before and after is printed as well.
+the machine has left for them nobody gets. `work` is the CPU time of the processes that made parts, `shared`
+is that divided by the time of the busiest: by so much the work is shared, however busy the machine is.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 RUNS = (ROOT / "tests/data/ytt-start.claude-stream.jsonl", ROOT / "tests/data/example.claude-stream.jsonl")
@@ -66,32 +69,64 @@ def _damage(number: int) -> bytes:
     )[number % 5]
 
 
-def batch(folder: Path, output: Path, *options: str) -> tuple[float, int, dict[str, object]]:
-    """Run the command; its seconds, the most memory of all its processes in MiB, and its account."""
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A run of the command.
+
+    Attributes:
+        seconds: how long it took.
+        memory: the most that all its processes had in memory at once, in MiB.
+        work: CPU seconds of each process that made parts.
+        told: its account.
+    """
+
+    seconds: float
+    memory: int
+    work: tuple[float, ...]
+    told: dict[str, Any]
+
+
+def batch(folder: Path, output: Path, *options: str) -> Measured:
+    """Run the command, and look at its processes while it runs."""
     command = [sys.executable, "-m", "snapshot", "batch", str(folder), "-o", str(output), "--json", *options]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     start = time.perf_counter()
     most = 0
+    work: dict[int, float] = {}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, env=environment, start_new_session=True
     ) as process:
         while process.poll() is None:
-            most = max(most, sum(_resident(pid) for pid in _session(process.pid)))
+            pids = list(_session(process.pid))
+            most = max(most, sum(map(_resident, pids)))
+            work.update({pid: seconds for pid in pids if pid != process.pid and (seconds := _cpu(pid)) > 0.5})
             time.sleep(0.2)
-        told = process.communicate()[0]
+        assert process.stdout is not None
+        told = process.stdout.read()
     if process.returncode:
         raise SystemExit(process.returncode)
-    return time.perf_counter() - start, most >> 20, json.loads(told)
+    return Measured(time.perf_counter() - start, most >> 20, tuple(work.values()), json.loads(told))
 
 
-def spun(processes: int, seconds: float = 2.0) -> int:
-    """What so many processes get done that only count: what the machine has left for them."""
-    code = f"import time;t=time.perf_counter()+{seconds};n=0\nwhile time.perf_counter()<t:n+=1\nprint(n)"
-    started = [
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=number == 0)
-        for number in range(processes)
-    ]
-    return sum(int(process.communicate()[0]) for process in started)
+def spun(processes: int, seconds: float = 3.0) -> int:
+    """What so many processes of one session get done that only count: what the machine has left for them."""
+    count = f"import time;t=time.perf_counter()+{seconds};n=0\nwhile time.perf_counter()<t:n+=1\nprint(n)"
+    start = f"import subprocess as s,sys;c=[sys.executable,'-c',{count!r}]\n"
+    start += f"p=[s.Popen(c,stdout=s.PIPE) for _ in range({processes})]\n"
+    start += "print(sum(int(x.communicate()[0]) for x in p))"
+    done = subprocess.run(
+        [sys.executable, "-c", start], stdout=subprocess.PIPE, start_new_session=True, check=True
+    )
+    return int(done.stdout)
+
+
+def _cpu(pid: int) -> float:
+    """CPU seconds of a process."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _session(leader: int) -> Iterator[int]:
@@ -125,7 +160,7 @@ def main() -> None:
     arguments = parser.parse_args()
     runs = RUNS if arguments.runs is None else tuple(sorted(arguments.runs.glob("*.json*")))
     heads = f"{'copies':>8}{'MB':>8}{'processes':>11}{'seconds':>9}{'MiB':>7}{'errors':>8}{'ratio':>7}"
-    print(f"{heads}{'counting':>10}  load")
+    print(f"{heads}{'counting':>10}{'work':>8}{'shared':>8}  load")
     for count in arguments.copies:
         with tempfile.TemporaryDirectory() as home:
             copies(Path(home, "in"), runs, count)
@@ -137,11 +172,15 @@ def main() -> None:
                 counted = counted or spins
                 output = Path(home, f"out-{processes}.parquet")
                 options = ("--do", arguments.do, "-m", arguments.model, "--processes", str(processes))
-                seconds, memory, told = batch(Path(home, "in"), output, *options)
-                first = first or seconds
+                run = batch(Path(home, "in"), output, *options)
+                first = first or run.seconds
                 load = f"{before:.1f} to {os.getloadavg()[0]:.1f}"
-                figures = f"{seconds:>9.1f}{memory:>7,}{told['errors']:>8}{first / seconds:>7.2f}"
-                figures += f"{spins / counted:>10.2f}"
+                figures = (
+                    f"{run.seconds:>9.1f}{run.memory:>7,}{run.told['errors']:>8}{first / run.seconds:>7.2f}"
+                )
+                figures += (
+                    f"{spins / counted:>10.2f}{sum(run.work):>8.1f}{sum(run.work) / max(run.work):>8.2f}"
+                )
                 print(f"{count:>8,}{size / 1e6:>8,.0f}{processes:>11}{figures}  {load}", flush=True)
 
 

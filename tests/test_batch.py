@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.batch import copies, renamed
+from snapshot.batch.packages import arrow, parquet
 from snapshot.batch.schemas import COLUMNS
 from snapshot.commands.batch import fill
 from tests.conftest import HERE
@@ -113,8 +114,6 @@ def test_only_what_is_new_is_done(runs, tmp_path):
 
 
 def test_every_action_in_every_form_of_output(tmp_path):
-    import pyarrow.parquet as pq
-
     settings = {
         "cost": ("-m", f"{MODEL},gpt-5.6-sol"),
         "render": ("-m", MODEL),
@@ -126,7 +125,7 @@ def test_every_action_in_every_form_of_output(tmp_path):
     for action, more in settings.items():
         output = tmp_path / f"{action}.parquet"
         batch(RUN, EXAMPLE, "--do", action, *more, "-o", output)
-        table = pq.read_table(output)
+        table = parquet().read_table(output)
         assert table.schema.names == [column.name for column in COLUMNS[action]]
         assert set(table["path"].to_pylist()) == {str(RUN), str(EXAMPLE)}
         assert table["error"].null_count == table.num_rows
@@ -134,7 +133,7 @@ def test_every_action_in_every_form_of_output(tmp_path):
         batch(RUN, EXAMPLE, "--do", "replay", *settings["replay"], "-o", tmp_path / f"replay.{suffix}")
     with (tmp_path / "replay.csv").open(newline="") as file:
         written = list(csv.DictReader(file))
-    whole = pq.read_table(tmp_path / "replay.parquet").to_pylist()
+    whole = parquet().read_table(tmp_path / "replay.parquet").to_pylist()
     assert whole == lines(tmp_path / "replay.jsonl")
     assert written == [
         {name: "" if value is None else str(value) for name, value in row.items()} for row in whole
@@ -142,8 +141,6 @@ def test_every_action_in_every_form_of_output(tmp_path):
 
 
 def test_pages_are_files_or_a_column(tmp_path):
-    import pyarrow.parquet as pq
-
     batch(RUN, "--do", "render", "-m", MODEL, "-o", tmp_path / "column.parquet")
     arguments = (
         RUN,
@@ -157,7 +154,7 @@ def test_pages_are_files_or_a_column(tmp_path):
         tmp_path / "files.csv",
     )
     batch(*arguments)
-    whole = pq.read_table(tmp_path / "column.parquet").to_pylist()
+    whole = parquet().read_table(tmp_path / "column.parquet").to_pylist()
     with (tmp_path / "files.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(tmp_path / "pages" / row["file"]).read_bytes() for row in rows] == [row["png"] for row in whole]
@@ -169,9 +166,6 @@ def test_pages_are_files_or_a_column(tmp_path):
 
 
 def test_archives_and_tables(tmp_path):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     talks = [[{"role": "user", "content": f"Question {number}?"}] for number in range(40)]
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for number, talk in enumerate(talks):
@@ -183,13 +177,13 @@ def test_archives_and_tables(tmp_path):
             archive.add(tmp_path / name, name)
     (tmp_path / "c.zip").write_bytes(b"PK\x03\x04 and no more")
     cells = [json.dumps(talk) for talk in talks]
-    pq.write_table(pa.table({"talk": [*cells, None]}), tmp_path / "d.parquet", row_group_size=7)
-    pq.write_table(pa.table({"talk": talks}), tmp_path / "e.parquet")
+    parquet().write_table(arrow().table({"talk": [*cells, None]}), tmp_path / "d.parquet", row_group_size=7)
+    parquet().write_table(arrow().table({"talk": talks}), tmp_path / "e.parquet")
     with (tmp_path / "f.jsonl").open("w") as file:
         for talk in talks:
             file.write(json.dumps({"id": 1, "talk": talk}) + "\n")
         file.write('{"other": 1}\nno json\n')
-    pq.write_table(pa.table({"other": [1, 2]}), tmp_path / "g.parquet")
+    parquet().write_table(arrow().table({"other": [1, 2]}), tmp_path / "g.parquet")
     inputs = [path for path in sorted(tmp_path.iterdir()) if path.suffix != ".json" and path.stem != "run"]
     output = tmp_path / "out.jsonl"
     batch(*inputs, "--column", "talk", "--do", "inspect", "-m", MODEL, "-o", output, "--chunk", "3")
@@ -219,9 +213,7 @@ def test_the_account_of_costs(tmp_path):
     told = batch(*arguments, "--prices", prices)
     assert told["kept"] == 2
 
-    import pyarrow.parquet as pq
-
-    rows = pq.read_table(output).to_pylist()
+    rows = parquet().read_table(output).to_pylist()
     for group in told["costs"]["groups"]:
         mine = [
             row for row in rows if (row["model"], row["text_class"]) == (group["model"], group["text_class"])
@@ -280,22 +272,19 @@ def test_a_long_transcript_holds_up_nobody(tmp_path):
     ended = {path: path.stat().st_mtime for path in output.glob("part-*.parquet")}
     last = max(ended, key=ended.__getitem__)
 
-    import pyarrow.parquet as pq
-
-    assert set(pq.read_table(last, columns=["path"])["path"].to_pylist()) == {
+    assert set(parquet().read_table(last, columns=["path"])["path"].to_pylist()) == {
         str(folder / "a-long-one.jsonl")
     }
 
 
 def test_the_guides_query_and_its_tables(tmp_path):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     guide = (ROOT / "docs" / "batch.md").read_text(encoding="utf-8")
     query = re.search(r"<!-- run by the tests -->\n```python\n(.*?)```", guide, re.DOTALL)
     assert query
     texts = [RUN.read_text(encoding="utf-8"), EXAMPLE.read_text(encoding="utf-8"), "{"]
-    pq.write_table(pa.table({"id": ["a", "b", "c"], "messages": texts}), tmp_path / "runs.parquet")
+    parquet().write_table(
+        arrow().table({"id": ["a", "b", "c"], "messages": texts}), tmp_path / "runs.parquet"
+    )
     done = subprocess.run(
         [sys.executable, "-c", query[1]],
         cwd=tmp_path,
@@ -304,7 +293,7 @@ def test_the_guides_query_and_its_tables(tmp_path):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    rows = pq.read_table(tmp_path / "costs").to_pylist()
+    rows = parquet().read_table(tmp_path / "costs").to_pylist()
     assert {row["id"] for row in rows if row["text_class"] == "all"} == {"a", "b"}
     assert [row["error_kind"] for row in rows if row["id"] == "c"] == ["TranscriptError"]
     for columns in COLUMNS.values():
@@ -318,6 +307,40 @@ def test_the_guides_query_and_its_tables(tmp_path):
     assert used <= set(parser._option_string_actions)
 
 
+def test_a_process_that_is_lost_is_one_line(tmp_path):
+    copies(tmp_path / "runs", [RUN], 60)
+    output = tmp_path / "out"
+    arguments = (tmp_path / "runs", "--do", "cost", "-m", MODEL, "--chunk", "2", "-o", output)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "snapshot", "batch", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None and not list(output.glob("part-*")):
+        time.sleep(0.05)
+    os.kill(next(children_of(process.pid)), signal.SIGKILL)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 2, said
+    assert "came to an end" in said.splitlines()[-1]
+    assert "Traceback" not in said
+    told = batch(*arguments)
+    assert told["kept"] > 0
+    assert told["made"] + told["kept"] == 60
+
+
+def children_of(parent):
+    """The processes that a process has started."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == parent:
+            yield int(path.parent.name)
+
+
 @pytest.mark.slow
 def test_two_thousand_with_twenty_broken(tmp_path):
     small = tmp_path / "small.jsonl"
@@ -328,9 +351,7 @@ def test_two_thousand_with_twenty_broken(tmp_path):
     )
     assert (told["inputs"], told["errors"]) == (2000, 20)
 
-    import pyarrow.parquet as pq
-
-    table = pq.read_table(tmp_path / "out.parquet", columns=["path", "error", "messages"])
+    table = parquet().read_table(tmp_path / "out.parquet", columns=["path", "error", "messages"])
     assert table.num_rows == len(set(table["path"].to_pylist())) == 2000
     assert table["error"].null_count == 1980
     assert table["messages"].null_count == 20

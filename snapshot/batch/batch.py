@@ -10,7 +10,7 @@ from snapshot._files import exclusive
 from snapshot.batch.engine import Task, choose_runner, made_parts
 from snapshot.batch.inputs import CHUNK, Chunk, Input, chunks_of, inputs_of
 from snapshot.batch.output import SUFFIXES, assemble, clear, parts_in
-from snapshot.batch.parts import Job, fingerprint_in, paths_in
+from snapshot.batch.parts import Job, fingerprint_in, fingerprinted, paths_in
 from snapshot.errors import OutputError
 
 __all__ = ["Outcome", "run_batch"]
@@ -49,7 +49,7 @@ def run_batch(
     (`OUTPUT.parts`) for the next run; any other output is the folder of parts.
 
     Args:
-        job: what to do; its folder is set by the output.
+        job: what to do; its folder and fingerprint are set here.
         named: paths, globs and URLs.
         output: a file or folder.
         runner: see `snapshot.batch.engine.choose_runner`.
@@ -66,7 +66,7 @@ def run_batch(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with exclusive(folder):
-            job = replace(job, folder=str(folder.absolute()))
+            job = fingerprinted(replace(job, folder=str(folder.absolute())))
             found = choose_runner(runner)
             inputs = inputs_of(named, column=job.column)
             done = _made(job, inputs, processes=processes or found, chunk=chunk, progress=progress)
@@ -86,11 +86,10 @@ def _made(
 ) -> Outcome:
     folder = Path(job.folder)
     chunks = list(chunks_of(inputs, chunk))
-    fingerprint = job.fingerprint
-    names = [part.name(fingerprint) for part in chunks]
+    names = [part.name(job.fingerprint) for part in chunks]
     done = Outcome(len(inputs), parts=tuple(folder / name for name in names))
     progress(done)
-    for told in made_parts(job, _tasks(folder, chunks, names, fingerprint), processes):
+    for told in made_parts(job, _tasks(folder, chunks, names, job.fingerprint), processes):
         done = replace(
             done,
             made=done.made + told["made"],

@@ -11,6 +11,9 @@ import logging
 import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import astuple
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from snapshot.batch.inputs import Input
@@ -75,7 +78,7 @@ def made_parts(job: Job, tasks: Sequence[Task], processes: int) -> Iterator[dict
         def make(self, tasks: Any) -> list[str]:
             return [json.dumps(_made(self.job, task)) for task in tasks.to_pylist()]
 
-    maker: Any = Maker((job.action, job.models, dict(job.settings), job.folder, job.column))
+    maker: Any = Maker(astuple(job))
     rows = engine.from_pydict({"task": [json.dumps(task) for task in tasks]})
     told = rows.select(maker.make(engine.col("task")).alias("told"))
     try:
@@ -95,7 +98,9 @@ def made_parts(job: Job, tasks: Sequence[Task], processes: int) -> Iterator[dict
 
 def _made(job: Job, task: str) -> dict[str, Any]:
     name, inputs, former = json.loads(task)
-    return make_part(job, name, [Input(*item) for item in inputs], former)
+    # Daft prints what its processes print, and standard output is the command's own.
+    with Path(os.devnull).open("w") as sink, redirect_stdout(sink), redirect_stderr(sink):
+        return make_part(job, name, [Input(*item) for item in inputs], former)
 
 
 def _reach(runner: str) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import csv
+import glob
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from snapshot._files import LOCK
 from snapshot.batch.packages import arrow, parquet
 from snapshot.batch.parts import fingerprint_in
 from snapshot.batch.schemas import columns_of, schema_of
@@ -35,9 +35,13 @@ def clear(folder: Path, names: Sequence[str]) -> None:
     for name in parts_in(folder):
         if name not in kept and fingerprint_in(folder / name) is not None:
             (folder / name).unlink(missing_ok=True)
-    for path in folder.glob(".*.part"):
-        if path.name != LOCK:
-            path.unlink(missing_ok=True)
+    unfinished(folder, "part-*.parquet")
+
+
+def unfinished(folder: Path, name: str) -> None:
+    """Remove what killed runs left of a file, or of files of such names, half written."""
+    for path in folder.glob(f".{name}.*.part"):
+        path.unlink(missing_ok=True)
 
 
 def assemble(action: str, folder: Path, names: Sequence[str], output: Path) -> None:
@@ -48,6 +52,7 @@ def assemble(action: str, folder: Path, names: Sequence[str], output: Path) -> N
     """
     write = {".parquet": _parquet, ".jsonl": _jsonl, ".csv": _csv}[output.suffix]
     try:
+        unfinished(output.absolute().parent, glob.escape(output.name))
         with replaced(output) as path:
             write(action, _batches(folder, names), path)
     except OSError as error:

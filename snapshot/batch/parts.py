@@ -15,7 +15,7 @@ import zipfile
 from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,10 +25,11 @@ from snapshot.batch.rows import Origin, Row, Source, error_row, origin_of, rows_
 from snapshot.batch.schemas import schema_of
 from snapshot.batch.storage import local_copy, open_url, replaced
 
-__all__ = ["FINGERPRINT", "Job", "fingerprint_in", "make_part", "paths_in"]
+__all__ = ["FINGERPRINT", "Job", "fingerprint_in", "fingerprinted", "make_part", "paths_in"]
 
 FINGERPRINT = b"snapshot-batch"
 """The key in a part's metadata that holds the fingerprint of its settings."""
+_LAYOUTS = "SNAPSHOT_LAYOUTS"
 _GROUP = 8 << 20  # bytes of rows from which a row group is written
 _ROWS = 64  # rows of a table that are in memory at once
 _AGAIN = ("MemoryError", "OSError", "PermissionError", "FileNotFoundError", "TimeoutError", "ConnectionError")
@@ -42,39 +43,43 @@ class Job:
     Attributes:
         action: one of `snapshot.batch.schemas.ACTIONS`.
         models: model ids; empty for each transcript's own.
-        settings: those of the action's function.
-        folder: where parts are.
+        settings: those of the action's function, values that JSON can hold.
         column: the tables' column of messages.
+        folder: where parts are.
+        layouts: folders of layout files of one's own, as the environment names them.
+        fingerprint: a hash of what rows depend on beside their inputs, see `fingerprinted`.
     """
 
     action: str
     models: tuple[str, ...]
     settings: Mapping[str, Any]
-    folder: str
     column: str | None = None
-
-    @property
-    def fingerprint(self) -> str:
-        """A hash of what the rows depend on beside their inputs: action, settings, and the package itself."""
-        from snapshot import __version__
-
-        told = {
-            "version": __version__,
-            "action": self.action,
-            "models": self.models,
-            "column": self.column,
-            "settings": {name: self.settings[name] for name in sorted(self.settings)},
-            "layouts": _layouts(),
-            "rules": [_digest(Path(path)) for path in self.settings.get("redaction_rules") or ()],
-        }
-        data = json.dumps(told, sort_keys=True, default=str).encode("ascii")
-        return hashlib.sha256(data).hexdigest()
+    folder: str = ""
+    layouts: str = ""
+    fingerprint: str = ""
 
 
-def _layouts() -> list[str]:
-    """Hashes of the user's own layout files."""
-    folders = [name for name in os.environ.get("SNAPSHOT_LAYOUTS", "").split(os.pathsep) if name]
-    return [_digest(path) for folder in folders for path in sorted(Path(folder).glob("*.toml"))]
+def fingerprinted(job: Job) -> Job:
+    """The job with its fingerprint: a hash of action, settings, rules, layouts and version."""
+    from snapshot import __version__
+
+    layouts = os.environ.get(_LAYOUTS, "")
+    told = {
+        "version": __version__,
+        "action": job.action,
+        "models": job.models,
+        "column": job.column,
+        "settings": job.settings,
+        "layouts": [
+            _digest(path)
+            for folder in layouts.split(os.pathsep)
+            if folder
+            for path in sorted(Path(folder).glob("*.toml"))
+        ],
+        "rules": [_digest(Path(path)) for path in job.settings.get("redaction_rules") or ()],
+    }
+    data = json.dumps(told, sort_keys=True).encode("ascii")
+    return replace(job, layouts=layouts, fingerprint=hashlib.sha256(data).hexdigest())
 
 
 def _digest(path: Path) -> str:
@@ -97,6 +102,8 @@ def make_part(job: Job, name: str, inputs: Sequence[Input], former: Sequence[str
         `inputs`, `made`, `kept`: their number, how many were worked on, how many kept; `errors`: how many of
         them are errors; `failed`: why the part could not be written, "" if it was.
     """
+    if job.layouts:
+        os.environ[_LAYOUTS] = job.layouts  # a process of a cluster has an environment of its own
     folder = Path(job.folder)
     old = _Former(folder, (name, *former), job)
     told: dict[str, Any] = {"inputs": len(inputs), "made": 0, "kept": 0, "errors": 0, "failed": ""}

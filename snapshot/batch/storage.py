@@ -100,7 +100,7 @@ def replaced(path: Path) -> Generator[Path]:
     Raises:
         OSError: the folder cannot be written to.
     """
-    handle, name = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     os.close(handle)
     temporary = Path(name)
     try:

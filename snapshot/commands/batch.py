@@ -117,7 +117,7 @@ def _run(arguments: argparse.Namespace) -> int:
     prices = _prices(arguments.prices)
     if prices is not None:
         _note_unpriced(prices, models)
-    job = Job(arguments.action, models, _settings(arguments, prices), "", arguments.column)
+    job = Job(arguments.action, models, _settings(arguments, prices), arguments.column)
     done = run_batch(
         job,
         arguments.inputs,
