@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapshot import batch
+from snapshot.__main__ import main
 from snapshot.batch import prices
 from snapshot.batch.inputs import Input, chunks_of, inputs_of
 from snapshot.batch.schemas import ACTIONS, COLUMNS
@@ -200,3 +202,26 @@ def test_inputs_are_sorted_and_each_once(tmp_path):
 def test_a_name_with_nothing_there_is_one_line(tmp_path):
     with pytest.raises(SnapshotError, match="no file is there"):
         inputs_of([str(tmp_path / "nothing.jsonl")])
+
+
+def test_a_part_that_nobody_waits_for_is_not_written(tmp_path):
+    pytest.importorskip("pyarrow")
+    from snapshot.batch.parts import Job, fingerprinted, make_part
+
+    job = fingerprinted(Job("inspect", (MODEL,), {}, folder=str(tmp_path)))
+    inputs = [Input(str(RUN), 1, "file", str(RUN))]
+    assert make_part(job, "part-1.parquet", inputs, (), lambda: False)["failed"]
+    assert not list(tmp_path.iterdir())
+    assert make_part(job, "part-1.parquet", inputs)["made"] == 1
+    assert make_part(job, "part-1.parquet", inputs)["kept"] == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["part-1.parquet"]
+
+
+def test_without_daft_one_line_says_how_to_get_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "daft", None)
+    output = tmp_path / "out.parquet"
+    monkeypatch.setattr(sys, "argv", ["snapshot", "batch", str(RUN), "--do", "cost", "-o", str(output)])
+    assert main() == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert "snapshot-pages[batch]" in line
+    assert not list(tmp_path.iterdir())

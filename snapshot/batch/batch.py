@@ -63,12 +63,12 @@ def run_batch(
     """
     one_file = output.suffix in SUFFIXES
     folder = output.with_name(f"{output.name}.parts") if one_file else output
+    found = choose_runner(runner)
+    inputs = inputs_of(named, column=job.column)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with exclusive(folder):
             job = fingerprinted(replace(job, folder=str(folder.absolute())))
-            found = choose_runner(runner)
-            inputs = inputs_of(named, column=job.column)
             done = _made(job, inputs, processes=processes or found, chunk=chunk, progress=progress)
             if one_file:
                 assemble(job.action, folder, [path.name for path in done.parts], output)

@@ -73,10 +73,11 @@ def made_parts(job: Job, tasks: Sequence[Task], processes: int) -> Iterator[dict
 
         def __init__(self, job: tuple[Any, ...]) -> None:
             self.job = Job(*job)
+            self.parent = os.getppid()
 
         @engine.method.batch(return_dtype=engine.DataType.string(), batch_size=1)
         def make(self, tasks: Any) -> list[str]:
-            return [json.dumps(_made(self.job, task)) for task in tasks.to_pylist()]
+            return [json.dumps(_made(self.job, task, self.parent)) for task in tasks.to_pylist()]
 
     maker: Any = Maker(astuple(job))
     rows = engine.from_pydict({"task": [json.dumps(task) for task in tasks]})
@@ -96,11 +97,12 @@ def made_parts(job: Job, tasks: Sequence[Task], processes: int) -> Iterator[dict
         ) from error
 
 
-def _made(job: Job, task: str) -> dict[str, Any]:
+def _made(job: Job, task: str, parent: int) -> dict[str, Any]:
     name, inputs, former = json.loads(task)
     # Daft prints what its processes print, and standard output is the command's own.
     with Path(os.devnull).open("w") as sink, redirect_stdout(sink), redirect_stderr(sink):
-        return make_part(job, name, [Input(*item) for item in inputs], former)
+        # A process whose run was killed may not write: another run may be on its way, with other settings.
+        return make_part(job, name, [Input(*item) for item in inputs], former, lambda: os.getppid() == parent)
 
 
 def _reach(runner: str) -> None:

@@ -13,7 +13,7 @@ import tarfile
 import tempfile
 import zipfile
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -89,7 +89,13 @@ def _digest(path: Path) -> str:
         return ""
 
 
-def make_part(job: Job, name: str, inputs: Sequence[Input], former: Sequence[str]) -> dict[str, Any]:
+def make_part(
+    job: Job,
+    name: str,
+    inputs: Sequence[Input],
+    former: Sequence[str] = (),
+    wanted: Callable[[], bool] = lambda: True,
+) -> dict[str, Any]:
     """Make the part `name`, or leave it as it is where nothing in it is to do.
 
     Args:
@@ -97,6 +103,7 @@ def make_part(job: Job, name: str, inputs: Sequence[Input], former: Sequence[str
         name: file name of the part.
         inputs: its inputs, in their order.
         former: names of other parts that may hold rows of these inputs.
+        wanted: asked before the part takes its place: False leaves everything as it was.
 
     Returns:
         `inputs`, `made`, `kept`: their number, how many were worked on, how many kept; `errors`: how many of
@@ -118,6 +125,8 @@ def make_part(job: Job, name: str, inputs: Sequence[Input], former: Sequence[str
                 told["kept" if was_kept else "made"] += 1
                 told["errors"] += any(row["error"] is not None for row in rows)
                 part.add(rows)
+            if not wanted():
+                raise InterruptedError("the run that this part is for has ended")
     except OSError as error:
         told["failed"] = f"{folder / name}: {error.strerror or error}"
     return told
