@@ -221,7 +221,7 @@ def picture(table: CostTable, title: str) -> Canvas:
         y = _TOP + _ROW * at
         canvas.word(_LEFT - 12, y + 12, group.model[:28], size=11.5, anchor="end", bold=True)
         dollars = (
-            "no price" if group.usd_text is None else f"${_usd(group.usd_text)} → ${_usd(group.usd_pages)}"
+            "no price" if group.usd_text is None else f"${_usd(group.usd_text)} to ${_usd(group.usd_pages)}"
         )
         canvas.word(_LEFT - 12, y + 26, dollars, size=9, fill=_FAINT, anchor="end")
         for offset, tokens, fill in ((6, group.text_tokens, _TEXT), (19, group.page_tokens, _PAGES)):
