@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import sys
 from decimal import Decimal
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -164,6 +166,15 @@ def test_no_prices_are_one_line(tmp_path, text):
     file.write_text(text)
     with pytest.raises(SnapshotError, match=r"prices\.json"):
         batch.read_prices(file)
+
+
+@pytest.mark.skipif(find_spec("litellm") is None, reason="LiteLLM is not installed")
+def test_litellms_map_is_read_as_a_file_with_its_date():
+    before = set(sys.modules)
+    table = batch.litellm_prices()
+    assert re.fullmatch(r"litellm [\d.\w]+, installed 20\d\d-\d\d-\d\d", table.name)
+    assert prices.price_in(table.prices, MODEL) == ("5", "6.25", "0.5", "25")
+    assert "litellm" not in set(sys.modules) - before
 
 
 paths = st.lists(st.text("abcdefgh/", min_size=1, max_size=12), unique=True, max_size=120)
