@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
+import os
 import sys
+from contextlib import suppress
 
 from snapshot._resources import locate
 
@@ -18,5 +21,18 @@ def main() -> int:
     return module.main()
 
 
+def run() -> None:
+    """Run the command line, and end the process with its exit code."""
+    code = main()
+    if "daft" in sys.modules:
+        # Its threads may still give back Python objects while the interpreter goes down, which aborts it.
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError, AttributeError):
+                stream.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

@@ -37,5 +37,6 @@ COMMANDS: dict[str, Command] = {
     ),
     "layouts": Command("layouts", "fill", "what is known of a model as a reader of pages"),
     "cost": Command("cost", "fill", "what a conversation costs each model, as text and as pages"),
+    "batch": Command("batch", "fill", "the same for many transcripts, on all processors or a cluster"),
     "replay": Command("replay", "fill", "what a recorded run costs as requests, under several policies"),
 }
