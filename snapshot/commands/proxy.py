@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import socket
 from pathlib import Path
 
 from snapshot.commands._console import DONE, UNUSABLE, positive, printable, say, size_or_share, tell
@@ -101,11 +102,12 @@ def _run(arguments: argparse.Namespace) -> int:
     _log()
     if arguments.host not in ("127.0.0.1", "::1", "localhost"):
         say("note: other machines can reach the proxy; whoever does needs a key of the provider's, no more")
+    port = _free(arguments.host, arguments.port)
     shown = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
-    tell(f"http://{shown}:{arguments.port}/ shows conversations; a client's base URL is the same")
+    tell(f"http://{shown}:{port}/ shows conversations; a client's base URL is the same")
     options = {
         "host": arguments.host,
-        "port": arguments.port,
+        "port": port,
         "access_log": False,  # its lines hold queries, and a query may hold a key
         "log_config": None,
         "server_header": False,
@@ -120,6 +122,20 @@ def _run(arguments: argparse.Namespace) -> int:
     else:
         uvicorn.run(app, **options)
     return DONE
+
+
+def _free(host: str, port: int) -> int:
+    """The port, if nobody listens there; any free one for 0.
+
+    Raises:
+        SnapshotError: it is taken, or there is no such address here.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.create_server((host, port), family=family) as found:
+            return found.getsockname()[1]
+    except (OSError, OverflowError) as error:
+        raise SnapshotError(f"cannot listen at {host}, port {port}: {error}") from error
 
 
 def _like(given: list[str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from threading import Lock
@@ -122,13 +122,18 @@ class Compactor:
 
     def _compacted(self, plain: Decision, kept: Kept | None) -> Decision:
         call = plain.call
-        options = self._options(call, plain.host)
         archive = kept.archive if kept else None
-        done = compact(plain.transcript, model=self._model(call), archive=archive, options=options)
+
+        def made(former: Archive | None) -> Compaction:
+            whole = plain.transcript if former is None else _with_middle(plain.transcript, former)
+            options = self._options(call, plain.host)
+            return compact(whole, model=self._model(call), archive=former, options=options)
+
+        done = made(archive)
         if not done.report.no_op and done.archive is not None:
             stored = self._keep(plain, done.archive, kept)
             if stored is not done.archive:  # another worker has just made it
-                done = compact(plain.transcript, model=self._model(call), archive=stored, options=options)
+                done = made(stored)
         elif done.archive is None or archive is None:
             occupied = max(done.report.occupancy, done.report.before)
             return Decision(call, plain.host, close=2 * occupied > done.report.safe)
@@ -296,6 +301,15 @@ class Compactor:
             self._store.count(figures)
         except Exception as error:  # figures are not worth a request
             _LOG.warning("figures could not be written: %s", type(error).__name__)
+
+
+def _with_middle(transcript: Transcript, archive: Archive) -> Transcript:
+    """The conversation with the archive's messages in their place: the client may have dropped thoughts."""
+    messages = transcript.messages
+    if archive.light or archive.boundary > len(messages):
+        return transcript
+    whole = (*messages[: archive.head], *archive.messages, *messages[archive.boundary :])
+    return replace(transcript, messages=whole)
 
 
 @lru_cache(maxsize=256)
