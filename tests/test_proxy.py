@@ -328,6 +328,16 @@ def test_what_cannot_be_smaller_is_refused_in_the_providers_words(fake: FakeProv
     assert len(fake.requests) <= 2
 
 
+def test_a_refusal_with_figures_of_something_else(fake: FakeProvider, url: str) -> None:
+    said = steps_of("anthropic", TOO_MUCH)
+    post(url, "/v1/messages", body_of("anthropic", said))
+    fake.script(overflow(), say("ok"))  # 200,001 tokens, it says, where a tenth of that was sent
+    said += steps_of("anthropic", 1, task="", first=TOO_MUCH)
+    assert post(url, "/v1/messages", body_of("anthropic", said)).status_code == 200
+    first, again = fake.requests[-2:]
+    assert again.tokens < first.tokens
+
+
 def test_a_model_that_is_not_known(fake: FakeProvider, settings: dict[str, Any]) -> None:
     body = body_of("openai", steps_of("openai", TOO_MUCH)) | {"model": "own-deployment"}
     with in_thread(**settings | {"window": 0}) as url:

@@ -1,4 +1,4 @@
-"""The proxy under load: many conversations at once, refusals, clients that leave, a process that is killed."""
+"""The proxy under load: many conversations, refusals, clients that leave, a process that is killed."""
 
 from __future__ import annotations
 
