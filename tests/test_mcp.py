@@ -47,7 +47,9 @@ def asked(path: Path, *calls: tuple[str, dict[str, Any]]) -> tuple[list[str], li
             found: list[tuple[bool, str]] = []
             for name, arguments in calls:
                 result = await client.call_tool(name, arguments)
-                found.append((bool(result.is_error), "".join(part.text for part in result.content)))
+                found.append(
+                    (bool(result.is_error), "".join(getattr(part, "text", "") for part in result.content))
+                )
             return tools, found
 
     return asyncio.run(asyncio.wait_for(talk(), 60))

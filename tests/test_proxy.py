@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,6 +119,12 @@ def test_compressed_answers_and_requests_pass(fake: FakeProvider, url: str) -> N
     packed = gzip.compress(json.dumps(body).encode())
     assert post(url, "/v1/messages", packed, **{"content-encoding": "gzip"}).status_code == 200
     assert fake.requests[-1].body == packed
+    zstd = pytest.importorskip("backports.zstd") if sys.version_info < (3, 14) else None
+    if zstd is not None:  # Codex sends this
+        said = steps_of("openai-responses", TOO_MUCH)
+        frozen = zstd.compress(json.dumps(body_of("openai-responses", said)).encode())
+        assert post(url, "/v1/responses", frozen, **{"content-encoding": "zstd"}).status_code == 200
+        assert pages_in(fake.requests[-1].json)
     large = gzip.compress(json.dumps(body_of("anthropic", steps_of("anthropic", TOO_MUCH))).encode())
     assert post(url, "/v1/messages", large, **{"content-encoding": "gzip"}).status_code == 200
     assert "content-encoding" not in fake.requests[-1].headers

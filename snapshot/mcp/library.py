@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote
 
+from snapshot import Archive, ArchiveError, SnapshotError
 from snapshot._files import read_regular
-from snapshot.compaction import Archive
-from snapshot.errors import ArchiveError, SnapshotError
 from snapshot.pages.folder import read_source
 from snapshot.pages.manifest import MANIFEST, load_manifest
 

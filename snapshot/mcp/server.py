@@ -11,8 +11,7 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from snapshot import __version__
-from snapshot.errors import SnapshotError
+from snapshot import SnapshotError, __version__
 from snapshot.mcp.library import Book, Library
 
 __all__ = ["answer", "serve"]

@@ -15,20 +15,29 @@ from functools import cached_property, lru_cache
 from threading import Lock
 from typing import Any
 
-from snapshot.compaction import Archive, Compaction, Options, compact
+from snapshot import (
+    Archive,
+    CannotFit,
+    Compaction,
+    LayoutError,
+    ModelProfile,
+    Options,
+    Redactor,
+    SnapshotError,
+    Text,
+    Transcript,
+    classify_error,
+    compact,
+    recover,
+)
 from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.options import Budget
-from snapshot.errors import CannotFit, LayoutError, SnapshotError
-from snapshot.messages import Text, Transcript
 from snapshot.models.ids import profile_for
-from snapshot.models.profile import ModelProfile
 from snapshot.models.tokens import text_tokens
 from snapshot.proxy.apis import Call
 from snapshot.proxy.identity import chain_of, root_of, session_of
 from snapshot.proxy.settings import ProxySettings
 from snapshot.proxy.store import Kept, Store
-from snapshot.recovery import classify_error, recover
-from snapshot.redaction import Redactor
 
 __all__ = ["Compactor", "Decision"]
 
