@@ -26,11 +26,13 @@ from snapshot.compaction.projection import projected
 from snapshot.compaction.replaced import attachments
 from snapshot.compaction.report import Report, RungReport
 from snapshot.compaction.restoring import is_frame
+from snapshot.compaction.splice import Given, InPlace
 from snapshot.errors import LayoutError, SnapshotError
 from snapshot.messages import Image, Message, Transcript
 from snapshot.models.ids import profile_for, unknown_profile
 from snapshot.models.profile import ModelProfile
 from snapshot.redaction import Redactor
+from snapshot.requests.cache_marks import CacheMark
 
 __all__ = ["Compaction", "Correction", "compact", "compacted", "drafted", "transcript_of"]
 
@@ -39,7 +41,7 @@ _NEWS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Compaction:
+class Compaction(InPlace):
     """The result of a compaction: what to send, what to keep, and what was done.
 
     Attributes:
@@ -52,15 +54,56 @@ class Compaction:
     archive: Archive | None
     report: Report
     _context: Context | None = field(default=None, repr=False, compare=False)
+    _given: Given | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         return f"<Compaction: {len(self.transcript.messages)} messages, {self.report!r}, {self.archive!r}>"
 
     def request(self, api: str) -> dict[str, Any]:
-        """The body of a request for `api` ("anthropic", "openai", "openai-responses", "gemini")."""
-        from snapshot.requests import request
+        """The conversation as the body of a request has it; model and tools are the caller's.
 
-        return request(self.transcript, api)
+        Where nothing changed and `api` is that of the caller's list, it is the caller's own, key for key.
+
+        Args:
+            api: "anthropic", "openai", "openai-responses", "gemini", or "google-genai": the arguments of
+                `client.models.generate_content`. For Anthropic the last page that will not change is marked
+                for the prompt cache, see `cache_marks` of `snapshot.Options`.
+        """
+        from snapshot.compaction.bodies import body_of
+
+        reader = self._context.reader if self._context is not None else None
+        return body_of(self._given, self.transcript, api, reader=reader, mark=self._cache_mark())
+
+    def _cache_mark(self) -> CacheMark | None:
+        from snapshot.compaction.bodies import cache_mark_for
+
+        context = self._context
+        if context is None or not context.options.cache_marks:
+            return None
+        return cache_mark_for(self._given, self.transcript, self.archive, context.reader)
+
+    @property
+    def awaits_user(self) -> bool:
+        """Whether the user has to speak before it is sent.
+
+        It ends with the assistant's words, as a finished turn does, and the model refuses to continue them:
+        the user's next message has to be appended.
+        """
+        reader = self._context.reader if self._context is not None else None
+        last = self.transcript.messages[-1:]
+        return reader is not None and not reader.prefill and any(item.role == "assistant" for item in last)
+
+    def noted(self) -> Compaction:
+        """The same with notes in its report: of a model that is not known, of who has to speak next."""
+        reader = self._context.reader if self._context is not None else None
+        notes: tuple[str, ...] = ()
+        if reader is not None and not reader.known:
+            notes += (f"{reader.title}: it gets no pages; its window is the one given",)
+        if self.awaits_user and not self.report.no_op:
+            notes += ("it ends with the assistant's words: append the user's next message before it is sent",)
+        if not notes:
+            return self
+        return replace(self, report=replace(self.report, notes=(*self.report.notes, *notes)))
 
     def without_pages(self) -> Compaction:
         """The same conversation with text in place of its pages, where the model refuses or misreads them.
@@ -76,7 +119,7 @@ class Compaction:
         cut = self.archive.boundary if self.archive.messages else context.cut()
         candidate, rungs = without_pages(context, cut)
         report = replace(self.report, rungs=rungs, no_op="")
-        return _made(candidate, self.transcript, report)
+        return replace(_made(candidate, self.transcript, report), _given=self._given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +205,29 @@ def compacted(
     correction: Correction,
 ) -> Compaction:
     """What `compact` gives, with a correction of the estimate."""
-    transcript = transcript_of(conversation)
+    given = Given.of(conversation)
+    done = _compacted(
+        given.transcript,
+        model=model,
+        archive=archive,
+        trigger=trigger,
+        draft=draft,
+        options=options,
+        correction=correction,
+    )
+    return replace(done, _given=given).noted()
+
+
+def _compacted(
+    transcript: Transcript,
+    *,
+    model: str,
+    archive: Archive | None,
+    trigger: Trigger,
+    draft: Transcript | Sequence[Any],
+    options: Options,
+    correction: Correction,
+) -> Compaction:
     new = drafted(draft)
     reader = profile_of(model, options)
     full = archive.restore(transcript) if archive is not None else transcript
@@ -213,9 +278,9 @@ def profile_of(model: str, options: Options) -> ModelProfile:
         LayoutError: nothing is known of the model, and no window was given.
     """
     try:
-        return profile_for(model)
+        return profile_for(model, like=options.like or None)
     except LayoutError:
-        if not options.window:
+        if not options.window or options.like:
             raise
         return unknown_profile(model, window=options.window)
 
@@ -364,7 +429,7 @@ def _reason_to_wait(
 
 def _shows_images_to_the_blind(candidate: Candidate) -> bool:
     """Whether images would go to a reader that cannot see."""
-    return not candidate.context.reader.vision and any(
+    return candidate.context.reader.blind and any(
         isinstance(item, Image) for item in attachments(candidate.undrawn)
     )
 

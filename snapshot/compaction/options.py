@@ -11,7 +11,7 @@ from inspect import Parameter, signature
 from os import PathLike
 from typing import Any, Literal, TypedDict, TypeVar, cast, get_args
 
-from snapshot.compaction.summary.prompted import SummaryRequest
+from snapshot.compaction.summary.prompted import Summarize
 from snapshot.errors import SnapshotError
 from snapshot.redaction import Redactor
 
@@ -48,6 +48,7 @@ class Settings(TypedDict, total=False):
 
     window: int
     max_output: int
+    like: str
     target: float
     threshold: float | None
     least_gain: float
@@ -57,7 +58,7 @@ class Settings(TypedDict, total=False):
     protect: Collection[str]
     focus: str
     keep_fields: Sequence[str]
-    summarize: Callable[[SummaryRequest], str] | None
+    summarize: Summarize | None
     digest: bool | None
     layout: str | None
     reasoning: bool
@@ -65,6 +66,7 @@ class Settings(TypedDict, total=False):
     overhead: int | None
     limits: Mapping[str, int]
     cache: CacheEconomics | None
+    cache_marks: bool
     ledger_tools: Sequence[str | PathLike[str]]
     threads: int | None
     progress: Callable[[int, int], None] | None
@@ -78,6 +80,8 @@ class Options:
         window: tokens of the model's context window; 0: what the layout file knows.
         max_output: tokens that the answer may take; 0: what the layout file knows, or an eighth of the
             window.
+        like: id of the model that stands behind a name that says nothing, as deployments at Azure have; its
+            window, billing and layout count, and the gateway that the name has.
         target: what to come down to: a share of the safe input up to 1, or tokens.
         threshold: from where on something is done at all: a share of the safe input up to 1, or tokens; None
             is the target. A conversation that has pages already is compacted again only when a tenth of the
@@ -90,7 +94,9 @@ class Options:
         protect: names of tools whose results are never elided.
         focus: what the compaction should keep in view, for summaries and the reading guide.
         keep_fields: names of fields of tool results that must survive.
-        summarize: makes a summary; `snapshot.summarizers` has some.
+        summarize: makes a summary; `snapshot.summarizers` has some, which know their model's limits. A
+            function of one's own is taken to have those of `model`, unless it is a
+            `snapshot.summarizers.Summarizer`.
         digest: whether the offline digest may stand where only a summary would do and none can be made; None:
             as the last resort of `recover`, and not of `compact`.
         layout: name of a layout in place of the model's own; also insists on pages for an unknown reader.
@@ -99,6 +105,10 @@ class Options:
         overhead: tokens of tool definitions and the like; None: from what the provider reported.
         limits: limits in place of the layout file's, by name.
         cache: economics of the prompt cache, if they are to count.
+        cache_marks: whether requests to Anthropic mark the last page that will stay as it is for the prompt
+            cache, if the provider's number of marks has room beside the caller's own. Without the mark the
+            pages are paid again after each compaction. Where no body shows what stands beside the messages,
+            two marks are left to tools and system text.
         ledger_tools: files that say what tools of one's own harness mean, see `snapshot.ledger.tools`.
         threads: pages made at once.
         progress: called with the pages that are drawn and their total; what it raises ends the compaction.
@@ -109,6 +119,7 @@ class Options:
 
     window: int = 0
     max_output: int = 0
+    like: str = ""
     target: float = 0.5
     threshold: float | None = None
     least_gain: float = 0.05
@@ -118,7 +129,7 @@ class Options:
     protect: frozenset[str] = frozenset()
     focus: str = ""
     keep_fields: tuple[str, ...] = ()
-    summarize: Callable[[SummaryRequest], str] | None = None
+    summarize: Summarize | None = None
     digest: bool | None = None
     layout: str | None = None
     reasoning: bool = False
@@ -126,6 +137,7 @@ class Options:
     overhead: int | None = None
     limits: Mapping[str, int] = field(default_factory=dict[str, int])
     cache: CacheEconomics | None = None
+    cache_marks: bool = True
     ledger_tools: tuple[str | PathLike[str], ...] = ()
     threads: int | None = None
     progress: Callable[[int, int], None] | None = None
@@ -147,11 +159,14 @@ class Options:
                 raise SnapshotError(f"{name} is {value!r}, it must be a function or None")
         if self.digest not in (True, False, None):
             raise SnapshotError(f"digest is {self.digest!r}, it must be True, False or None")
-        redact, focus = cast(Any, self.redact), cast(Any, self.focus)
+        if self.cache_marks not in (True, False):
+            raise SnapshotError(f"cache_marks is {self.cache_marks!r}, it must be True or False")
+        redact = cast(Any, self.redact)
         if not isinstance(redact, bool | Redactor):
             raise SnapshotError(f"redact is {redact!r}, it must be True, False or a Redactor")
-        if not isinstance(focus, str):
-            raise SnapshotError(f"focus is {focus!r}, it must be text")
+        for name in ("focus", "like"):
+            if not isinstance(value := getattr(self, name), str):
+                raise SnapshotError(f"{name} is {value!r}, it must be text")
         self._check_limits()
 
     def _check_figures(self) -> None:
