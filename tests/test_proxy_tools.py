@@ -58,10 +58,10 @@ class Talk:
             return say("All done.")
         self.calls += 1
         name = f"f{self.calls}.py"
-        asked = (
-            {"cmd": f"cat {name}"} if self.tool == "exec_command" else {"file_path": str(self.work / name)}
-        )
-        return think("Let me see.", call(self.tool, **asked))
+        path: Any = {"file_path": str(self.work / name)}
+        if self.tool == "exec_command":
+            path = {"cmd": f"cat {name}"}
+        return think("Let me see.", call(self.tool, **path))
 
 
 def _drive(talk: Talk, home: Path, command: Any, window: int, **env: str) -> str:
