@@ -22,6 +22,7 @@ from snapshot.transcripts.io.json_values import (
 from snapshot.transcripts.io.source import Sample, Source
 from snapshot.transcripts.reading.build import Builder, usage_of
 from snapshot.transcripts.reading.threads import Conversation, Detection, Thread, first_words, title_of
+from snapshot.transcripts.reading.times import known_time
 
 NAME = "codex"
 
@@ -68,7 +69,7 @@ def threads(source: Source) -> Sequence[Thread]:
     notes: list[tuple[str, str, str]] = []
     conversation_id = model = base = ""
     for where, row in jsonl.rows(source):
-        kind, time = as_text(row.get("type")), as_text(row.get("timestamp"))
+        kind, time = as_text(row.get("type")), known_time(row.get("timestamp"))
         payload = as_object(row.get("payload")) or {}
         event = as_text(payload.get("type"))
         if kind == "response_item" and event != "ghost_snapshot":

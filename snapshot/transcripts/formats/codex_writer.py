@@ -8,9 +8,10 @@ from typing import Any
 from snapshot.messages import Message, Opaque, Transcript
 from snapshot.transcripts.formats import openai_responses_writer
 from snapshot.transcripts.io.json_values import compact
+from snapshot.transcripts.reading.times import NO_TIME
 from snapshot.transcripts.writing.ids import made_up
 from snapshot.transcripts.writing.json_text import value_of
-from snapshot.transcripts.writing.units import Tell, Unit
+from snapshot.transcripts.writing.units import Tell, Unit, timed
 
 OWN = openai_responses_writer.OWN
 LINES = True
@@ -19,6 +20,8 @@ STRAYS = False
 
 _HEAD = ("session_meta", "turn_context")
 _ROWS = (*_HEAD, "compacted", "world_state")
+# What the head of a session must tell: without it Codex takes the file for none of its own.
+_ORIGIN = {"cwd": "", "originator": "snapshot", "cli_version": "0.0.0"}
 
 
 def units(transcript: Transcript, tell: Tell) -> Iterator[Unit]:
@@ -59,9 +62,10 @@ def _row(time: str, kind: str, payload: Any) -> dict[str, Any]:
 
 def document(rows: list[Any], model: str) -> Any:
     """The rows behind the head of a session."""
-    time = rows[0]["timestamp"] if rows else ""
-    session = made_up("rollout", *(compact(row) for row in rows[:2]))
-    head = [_row(time, "session_meta", {"id": session, "timestamp": time})]
+    rows = timed(rows)
+    time = next((row["timestamp"] for row in rows if row["timestamp"] != NO_TIME), NO_TIME)
+    session = made_up("rollout", *map(compact, rows))
+    head = [_row(time, "session_meta", {"id": session, "timestamp": time, **_ORIGIN})]
     if model:
         head.append(_row(time, "turn_context", {"model": model}))
     return [*head, *rows]
@@ -71,8 +75,15 @@ def beside(extra_rows: tuple[Opaque, ...], document: list[Any]) -> list[Any]:
     """The session's own head and other rows in front, in place of the head that was made."""
     kept = [value_of(row.json) for row in extra_rows]
     rest = document[1:] if any(row.kind == "session_meta" for row in extra_rows) else document
+    time = document[0]["timestamp"]
     rows = [
-        _row("", row.kind if row.kind in _ROWS else "response_item", value)
+        _row(
+            time,
+            row.kind if row.kind in _ROWS else "response_item",
+            {"id": document[0]["payload"]["id"], "timestamp": time, **_ORIGIN, **value}
+            if row.kind == "session_meta"
+            else value,
+        )
         for row, value in zip(extra_rows, kept, strict=True)
     ]
     return [*rows, *rest]

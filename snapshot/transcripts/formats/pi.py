@@ -13,6 +13,7 @@ from snapshot.transcripts.reading.build import Builder
 from snapshot.transcripts.reading.parents import along, mended, way
 from snapshot.transcripts.reading.parts import ANY_IMAGE, decoded, read_content, read_result, read_text
 from snapshot.transcripts.reading.threads import Conversation, Detection, Thread, first_words, title_of
+from snapshot.transcripts.reading.times import known_time
 
 NAME = "pi"
 
@@ -194,7 +195,7 @@ def _entries(source: Source) -> tuple[list[_Entry], str]:
             entry_id, parent = f"{entry_id or 'entry'}#{number}", before
         taken.add(entry_id)
         before = entry_id
-        entries.append(_Entry(where, entry_id, parent, kind, as_text(row.get("timestamp")), row))
+        entries.append(_Entry(where, entry_id, parent, kind, known_time(row.get("timestamp")), row))
     return entries, title
 
 
