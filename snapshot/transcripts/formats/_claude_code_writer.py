@@ -7,7 +7,8 @@ from typing import Any
 
 from snapshot.messages import Message, Transcript
 from snapshot.transcripts.writing.ids import named_once
-from snapshot.transcripts.writing.units import Tell, Unit, settled, unsealed, with_results
+from snapshot.transcripts.writing.services import unsealed
+from snapshot.transcripts.writing.units import Tell, Unit, settled, with_results
 
 __all__ = ["OWN", "row", "units"]
 
@@ -17,7 +18,7 @@ OWN = frozenset({"anthropic", "claude-session", "claude-stream"})
 def units(transcript: Transcript, tell: Tell) -> Iterator[Unit]:
     """Results with the user's words, each under an id of its own; reasoning that another service signed is
     unsigned."""
-    messages = unsealed(settled(transcript), tell, own=transcript.format in OWN)
+    messages = unsealed(transcript, settled(transcript), "anthropic", tell)
     return named_once(with_results(messages), tell)
 
 

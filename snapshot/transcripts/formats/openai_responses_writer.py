@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,21 +19,20 @@ from snapshot.messages import (
 )
 from snapshot.requests.fallback_text import data_url, is_url
 from snapshot.transcripts.writing.json_text import value_of
-from snapshot.transcripts.writing.units import Tell, Unit, joined, one_by_one, settled, unsealed
+from snapshot.transcripts.writing.services import unsealed
+from snapshot.transcripts.writing.units import Tell, Unit, joined, one_by_one, settled
 
 OWN = frozenset({"codex", "openai-responses"})
 LINES = False
 IDS = True
 STRAYS = True
 
-_SEAL = re.compile("gAAAA")  # what the service encrypts is a Fernet token
 _NOT_ITEMS = ("text", "refusal", "input_text", "output_text", "input_image", "input_file")
 
 
 def units(transcript: Transcript, tell: Tell) -> Iterator[Unit]:
     """What the model brought forth between two turns of others is one."""
-    own = transcript.format in OWN
-    return one_by_one(joined(unsealed(settled(transcript), tell, own=own, seal=_SEAL), tell))
+    return one_by_one(joined(unsealed(transcript, settled(transcript), "openai", tell), tell))
 
 
 def rows(messages: Sequence[Message], _names: dict[str, str]) -> list[Any]:

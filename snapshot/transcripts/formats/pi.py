@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 from snapshot.messages import Image, Opaque, Origin, Part, Reasoning, Role, Text, ToolCall, Transcript, Usage
 from snapshot.transcripts.io import jsonl
-from snapshot.transcripts.io.json_values import JsonObject, as_list, as_object, as_text, compact, quoted
+from snapshot.transcripts.io.json_values import (
+    JsonObject,
+    as_list,
+    as_object,
+    as_text,
+    compact,
+    parse,
+    quoted,
+)
 from snapshot.transcripts.io.source import Sample, Source
 from snapshot.transcripts.reading.build import Builder
 from snapshot.transcripts.reading.parents import along, mended, way
@@ -369,8 +377,29 @@ def _shell(message: JsonObject) -> str:
 
 
 def _thinking(_builder: Builder, block: JsonObject, _where: str) -> Sequence[Part]:
-    signature = block.get("thinkingSignature")
-    return (Reasoning(as_text(block.get("thinking")), signature if isinstance(signature, str) else None),)
+    text, signature = as_text(block.get("thinking")), block.get("thinkingSignature")
+    if not isinstance(signature, str):
+        return (Reasoning(text),)
+    if block.get("redacted") is True:
+        return (Opaque("redacted_thinking", compact({"type": "redacted_thinking", "data": signature})),)
+    return (Reasoning(text, _seal(signature)),)
+
+
+def _seal(signature: str) -> str:
+    """What a service sealed: of OpenAI's, whose whole item pi keeps as JSON, the encrypted content of it."""
+    if not signature.startswith("{"):
+        return signature
+    try:
+        sealed = (as_object(parse(signature)) or {}).get("encrypted_content")
+    except (ValueError, RecursionError):
+        return signature
+    return sealed if isinstance(sealed, str) and sealed else signature
+
+
+def sealed_item(text: str, encrypted: str) -> str:
+    """An item of reasoning as pi keeps it in the place of a signature."""
+    summary = [{"type": "summary_text", "text": text}] if text else []
+    return compact({"type": "reasoning", "summary": summary, "encrypted_content": encrypted})
 
 
 def _call(builder: Builder, block: JsonObject, _where: str) -> Sequence[Part]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from snapshot.messages import Message, Part, Reasoning, Role, ToolCall, ToolResult, Transcript
+from snapshot.messages import Message, Part, Role, ToolCall, ToolResult, Transcript
 from snapshot.requests.fallback_text import from_system
 from snapshot.transcripts.reading.times import NO_TIME
 
@@ -26,7 +25,6 @@ __all__ = [
     "one_by_one",
     "settled",
     "timed",
-    "unsealed",
     "with_results",
 ]
 
@@ -49,41 +47,6 @@ def settled(transcript: Transcript) -> list[Numbered]:
                 found[-1] = first, replace(before, parts=before.parts + run.parts, raw=raw)
             else:
                 found.append((number, run))
-    return found
-
-
-def unsealed(
-    messages: Sequence[Numbered], tell: Tell, *, own: bool, seal: re.Pattern[str] | None = None
-) -> list[Numbered]:
-    """Messages in which no reasoning has a signature of another service, which the target's would refuse.
-
-    `own`: the conversation is of the target's service. `seal` is how the service's signatures begin, where
-    they can be told.
-    """
-    found: list[Numbered] = []
-    for number, message in messages:
-        foreign = [
-            part
-            for part in message.parts
-            if isinstance(part, Reasoning)
-            and part.signature
-            and not own
-            and not (seal and seal.match(part.signature))
-        ]
-        if not foreign:
-            found.append((number, message))
-            continue
-        parts: list[Part] = []
-        for part in message.parts:
-            if part not in foreign:
-                parts.append(part)
-                continue
-            assert isinstance(part, Reasoning)
-            words = "its words stay" if part.text else "it has no words"
-            tell("signature", number, f"the signature of reasoning, which another service made; {words}")
-            if part.text:
-                parts.append(replace(part, signature=None))
-        found.append((number, replace(message, parts=tuple(parts), raw=())))
     return found
 
 
