@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["FORMATS", "READ_ONLY", "unknown_format"]
+__all__ = ["FORMATS", "READ_ONLY", "RESUMABLE", "unknown_format"]
 
 # Names of the formats, each with its module of the same name. Of two that are equally sure, the
 # first one reads.
@@ -47,6 +47,9 @@ READ_ONLY = (
     "aider",
 )
 """Those that have no writer."""
+
+RESUMABLE = ("claude-session", "codex", "pi")
+"""Those of tools that go on with a session that was written for them; omp reads pi's."""
 
 
 def unknown_format(name: str) -> str:
