@@ -24,9 +24,11 @@ if TYPE_CHECKING:
         Archive,
         CacheEconomics,
         Compaction,
+        Edit,
         Options,
         Report,
         RungReport,
+        acompact,
         compact,
     )
     from snapshot.compaction.options import Settings
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from snapshot.models.profile import ModelProfile, Price
     from snapshot.pages.layout import Layout, layout_for
     from snapshot.pages.render import Page, render
-    from snapshot.recovery import ErrorClass, classify_error, recover
+    from snapshot.recovery import ErrorClass, arecover, classify_error, recover
     from snapshot.redaction import Redactor
     from snapshot.requests import request
     from snapshot.source.source import Source, source_of
@@ -58,6 +60,7 @@ _HOMES = {
     "CacheEconomics": "compaction",
     "CannotFit": "errors",
     "Compaction": "compaction",
+    "Edit": "compaction",
     "ErrorClass": "recovery",
     "FontError": "errors",
     "Layout": "pages.layout",
@@ -80,6 +83,8 @@ _HOMES = {
     "Text": "messages",
     "Transcript": "messages",
     "TranscriptError": "errors",
+    "acompact": "compaction",
+    "arecover": "recovery",
     "classify_error": "recovery",
     "compact": "compaction",
     "dump": "transcripts",
@@ -98,6 +103,7 @@ __all__ = [
     "CacheEconomics",
     "CannotFit",
     "Compaction",
+    "Edit",
     "ErrorClass",
     "FontError",
     "Layout",
@@ -120,6 +126,8 @@ __all__ = [
     "Text",
     "Transcript",
     "TranscriptError",
+    "acompact",
+    "arecover",
     "classify_error",
     "compact",
     "dump",

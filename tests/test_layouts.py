@@ -94,7 +94,7 @@ def test_a_model_without_vision_gets_no_pages_unless_told(model):
 
 
 @pytest.mark.parametrize(
-    "model", ["", "llama", "claude", "opus", "MiniMax-M3", "gemini", "claude-opus-4-", "whatever/else"]
+    "model", ["", "llama", "claude", "opera", "MiniMax-M3", "gemini", "claude-opus-4-", "whatever/else"]
 )
 def test_an_unknown_model_is_told_what_is_known(model):
     with pytest.raises(LayoutError) as caught:

@@ -26,6 +26,7 @@ __all__ = [
     "CANNOT_FIT",
     "DONE",
     "FAILED",
+    "LIKE",
     "NEEDS_SUMMARIZER",
     "UNUSABLE",
     "Commands",
@@ -60,6 +61,9 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 else:
     Commands = Any
+
+LIKE = "the model that stands behind a name that says nothing, as a deployment's"
+"""Help of the option that names it."""
 
 _NOTES_SHOWN = 5
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from snapshot.commands._console import (
     CANNOT_FIT,
     DONE,
+    LIKE,
     NEEDS_SUMMARIZER,
     load,
     note_code_points,
@@ -104,6 +105,7 @@ def _when(parser: argparse.ArgumentParser) -> None:
 
 def _how(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--window", metavar="N", type=positive, default=0, help="context window in tokens")
+    parser.add_argument("--like", metavar="MODEL", default="", help=LIKE)
     parser.add_argument(
         "--target", metavar="T", type=size_or_share, default=0.5, help="share of the window, or tokens"
     )
@@ -156,6 +158,7 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     return {
         **({"rungs": tuple(only.split(","))} if only else {}),
         "window": arguments.window,
+        "like": arguments.like,
         "target": arguments.target,
         "digest": True if arguments.digest else None,
         "focus": arguments.focus,
@@ -167,7 +170,8 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
 def _finish(arguments: argparse.Namespace, make: Any, *, dry: bool) -> int:
     from snapshot.commands.render import DEFAULT_MODEL
     from snapshot.compaction import Archive
-    from snapshot.models.ids import profile_for
+    from snapshot.compaction.compact import profile_of
+    from snapshot.compaction.options import Options
     from snapshot.pages.layout import layout_for
     from snapshot.raster.face import load_face
 
@@ -175,7 +179,8 @@ def _finish(arguments: argparse.Namespace, make: Any, *, dry: bool) -> int:
         _refuse_inputs(arguments)
     transcript = load(arguments.session, arguments.format, arguments)
     model = arguments.model or transcript.model or DEFAULT_MODEL
-    api = arguments.api or _API_OF.get(profile_for(model).provider, "openai")
+    reader = profile_of(model, Options(window=arguments.window, like=arguments.like))
+    api = arguments.api or _API_OF.get(reader.provider, "openai")
     former: Archive | None = None
     if arguments.archive is not None and os.path.lexists(arguments.archive):
         former = Archive.from_json(read_input(arguments.archive, "an archive, or a new file for one"))

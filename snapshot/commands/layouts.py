@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from snapshot.commands._console import DONE, print_json, tell
+from snapshot.commands._console import DONE, LIKE, print_json, tell
 from snapshot.errors import LayoutError
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gateway", metavar="NAME", help="who carries the model, where its id does not say so"
     )
+    parser.add_argument("--like", metavar="MODEL", help=LIKE)
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     parser.set_defaults(run=_run)
 
@@ -38,14 +39,14 @@ def _run(arguments: argparse.Namespace) -> int:
 
     if arguments.model is None:
         layouts = [layout_for(name=name) for name in layout_names()]
-    elif arguments.model in layout_names() and arguments.gateway is None:
+    elif arguments.model in layout_names() and arguments.gateway is None and not arguments.like:
         # Some readers are called as a model is: then the model's own prices are of more use.
         try:
             layouts = [layout_for(arguments.model)]
         except LayoutError:
             layouts = [layout_for(name=arguments.model)]
     else:
-        layouts = [layout_for(arguments.model, gateway=arguments.gateway)]
+        layouts = [layout_for(arguments.model, gateway=arguments.gateway, like=arguments.like)]
     if arguments.json:
         print_json({"schema": "snapshot-pages/layouts/1", "layouts": [_described(item) for item in layouts]})
     elif arguments.model is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from snapshot.commands._console import (
     DONE,
+    LIKE,
     load,
     note_code_points,
     note_diagnostics,
@@ -51,6 +52,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="DIR", type=Path, help="folder of the pages (SESSION.pages)"
     )
     parser.add_argument("--layout", metavar="NAME", help="a layout in place of the model's own, see layouts")
+    parser.add_argument("--like", metavar="MODEL", help=LIKE)
     parser.add_argument(
         "--font",
         metavar="FILE",
@@ -85,7 +87,7 @@ def _run(arguments: argparse.Namespace) -> int:
         transcript = redactor.transcript(transcript)
     redactions = redactor.counts if redactor is not None else {}
     model = arguments.model or transcript.model or DEFAULT_MODEL
-    layout = layout_for(model, name=arguments.layout)
+    layout = layout_for(model, name=arguments.layout, like=arguments.like)
     source = source_of(transcript, reasoning=not arguments.no_reasoning)
     if not source.text:
         raise SnapshotError(f"{arguments.session}: nothing in it to render")

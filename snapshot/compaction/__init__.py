@@ -5,8 +5,20 @@ the conversation that it is given stays as it is.
 """
 
 from snapshot.compaction.archive import Archive
+from snapshot.compaction.asynchronous import acompact
 from snapshot.compaction.compact import Compaction, compact
 from snapshot.compaction.options import CacheEconomics, Options
 from snapshot.compaction.report import Report, RungReport
+from snapshot.compaction.splice import Edit
 
-__all__ = ["Archive", "CacheEconomics", "Compaction", "Options", "Report", "RungReport", "compact"]
+__all__ = [
+    "Archive",
+    "CacheEconomics",
+    "Compaction",
+    "Edit",
+    "Options",
+    "Report",
+    "RungReport",
+    "acompact",
+    "compact",
+]

@@ -26,6 +26,7 @@ from snapshot.compaction.projection import projected
 from snapshot.compaction.replaced import attachments
 from snapshot.compaction.report import Report, RungReport
 from snapshot.compaction.restoring import is_frame
+from snapshot.compaction.splice import Given, InPlace
 from snapshot.errors import LayoutError, SnapshotError
 from snapshot.messages import Image, Message, Transcript
 from snapshot.models.ids import profile_for, unknown_profile
@@ -39,7 +40,7 @@ _NEWS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Compaction:
+class Compaction(InPlace):
     """The result of a compaction: what to send, what to keep, and what was done.
 
     Attributes:
@@ -52,6 +53,7 @@ class Compaction:
     archive: Archive | None
     report: Report
     _context: Context | None = field(default=None, repr=False, compare=False)
+    _given: Given | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         return f"<Compaction: {len(self.transcript.messages)} messages, {self.report!r}, {self.archive!r}>"
@@ -61,6 +63,14 @@ class Compaction:
         from snapshot.requests import request
 
         return request(self.transcript, api)
+
+    def noted(self) -> Compaction:
+        """The same with a note in its report where nothing is known of the model."""
+        reader = self._context.reader if self._context is not None else None
+        if reader is None or reader.known:
+            return self
+        notes = (f"{reader.title}: it gets no pages; its window is the one given", *self.report.notes)
+        return replace(self, report=replace(self.report, notes=notes))
 
     def without_pages(self) -> Compaction:
         """The same conversation with text in place of its pages, where the model refuses or misreads them.
@@ -76,7 +86,7 @@ class Compaction:
         cut = self.archive.boundary if self.archive.messages else context.cut()
         candidate, rungs = without_pages(context, cut)
         report = replace(self.report, rungs=rungs, no_op="")
-        return _made(candidate, self.transcript, report)
+        return replace(_made(candidate, self.transcript, report), _given=self._given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +172,29 @@ def compacted(
     correction: Correction,
 ) -> Compaction:
     """What `compact` gives, with a correction of the estimate."""
-    transcript = transcript_of(conversation)
+    given = Given.of(conversation)
+    done = _compacted(
+        given.transcript,
+        model=model,
+        archive=archive,
+        trigger=trigger,
+        draft=draft,
+        options=options,
+        correction=correction,
+    )
+    return replace(done, _given=given).noted()
+
+
+def _compacted(
+    transcript: Transcript,
+    *,
+    model: str,
+    archive: Archive | None,
+    trigger: Trigger,
+    draft: Transcript | Sequence[Any],
+    options: Options,
+    correction: Correction,
+) -> Compaction:
     new = drafted(draft)
     reader = profile_of(model, options)
     full = archive.restore(transcript) if archive is not None else transcript
@@ -213,9 +245,9 @@ def profile_of(model: str, options: Options) -> ModelProfile:
         LayoutError: nothing is known of the model, and no window was given.
     """
     try:
-        return profile_for(model)
+        return profile_for(model, like=options.like or None)
     except LayoutError:
-        if not options.window:
+        if not options.window or options.like:
             raise
         return unknown_profile(model, window=options.window)
 
@@ -364,7 +396,7 @@ def _reason_to_wait(
 
 def _shows_images_to_the_blind(candidate: Candidate) -> bool:
     """Whether images would go to a reader that cannot see."""
-    return not candidate.context.reader.vision and any(
+    return candidate.context.reader.blind and any(
         isinstance(item, Image) for item in attachments(candidate.undrawn)
     )
 

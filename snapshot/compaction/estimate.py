@@ -34,6 +34,8 @@ __all__ = ["ContextUsage", "Estimator", "context_usage", "image_size"]
 _FRAME = 6
 # An image whose size is not known (a URL, a file id) is taken for one of the usual largest size.
 _UNKNOWN_IMAGE = (1568, 1568)
+# An image where nothing is known of the model: what one of a megapixel takes at most providers.
+_IMAGE_TOKENS = 1_600
 # A document that is somewhere else is taken for one of a few pages.
 _UNKNOWN_PAGE = 2_000  # tokens, where the provider's price of a page is not known
 _UNKNOWN_PAGES = 10
@@ -66,7 +68,7 @@ class Estimator:
     def image(self, image: Image) -> int:
         """Tokens of an image at the size that it has; 0 for a reader without vision."""
         if self.reader.billing is None:
-            return 0
+            return 0 if self.reader.blind else _IMAGE_TOKENS
         size = image_size(image.data) if image.data else None
         return self.reader.billing.tokens(*(size or _UNKNOWN_IMAGE))
 

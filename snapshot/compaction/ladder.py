@@ -41,7 +41,7 @@ def climb(context: Context, goal: int) -> tuple[Candidate, tuple[RungReport, ...
         SummarizerRequired: only a summary would do, and there is no way to make one.
     """
     candidate = Candidate(context, context.messages, context.cut())
-    if not context.reader.vision:
+    if context.reader.blind:
         candidate = without_images(candidate)
     reports: list[RungReport] = []
     best = candidate

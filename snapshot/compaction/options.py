@@ -48,6 +48,7 @@ class Settings(TypedDict, total=False):
 
     window: int
     max_output: int
+    like: str
     target: float
     threshold: float | None
     least_gain: float
@@ -78,6 +79,8 @@ class Options:
         window: tokens of the model's context window; 0: what the layout file knows.
         max_output: tokens that the answer may take; 0: what the layout file knows, or an eighth of the
             window.
+        like: id of the model that stands behind a name that says nothing, as deployments at Azure have; its
+            window, billing and layout count, and the gateway that the name has.
         target: what to come down to: a share of the safe input up to 1, or tokens.
         threshold: from where on something is done at all: a share of the safe input up to 1, or tokens; None
             is the target. A conversation that has pages already is compacted again only when a tenth of the
@@ -109,6 +112,7 @@ class Options:
 
     window: int = 0
     max_output: int = 0
+    like: str = ""
     target: float = 0.5
     threshold: float | None = None
     least_gain: float = 0.05
@@ -147,11 +151,12 @@ class Options:
                 raise SnapshotError(f"{name} is {value!r}, it must be a function or None")
         if self.digest not in (True, False, None):
             raise SnapshotError(f"digest is {self.digest!r}, it must be True, False or None")
-        redact, focus = cast(Any, self.redact), cast(Any, self.focus)
+        redact = cast(Any, self.redact)
         if not isinstance(redact, bool | Redactor):
             raise SnapshotError(f"redact is {redact!r}, it must be True, False or a Redactor")
-        if not isinstance(focus, str):
-            raise SnapshotError(f"focus is {focus!r}, it must be text")
+        for name in ("focus", "like"):
+            if not isinstance(value := getattr(self, name), str):
+                raise SnapshotError(f"{name} is {value!r}, it must be text")
         self._check_limits()
 
     def _check_figures(self) -> None:

@@ -44,8 +44,9 @@ class PageRung:
         """The candidate with pages in place of its middle."""
         context = candidate.context
         if not context.reader.vision and self.layout is None:
-            return Step(None, f"{context.model} cannot see images")
-        layout = layout_for(context.model, name=self.layout)
+            why = "cannot see images" if context.reader.blind else "is not known, so it gets no pages"
+            return Step(None, f"{context.model} {why}")
+        layout = layout_for(context.model, name=self.layout, like=context.options.like or None)
         whole = candidate.tokens
         candidate = fitted(candidate, _verbatim_room(context, layout), layout)
         if candidate.cut <= context.head:

@@ -61,4 +61,5 @@ def _same_reader(context: Context, layout: str) -> bool:
     """Whether pages of a layout are what the reader at hand would get."""
     if not context.reader.vision and context.options.layout is None:
         return False
-    return layout_for(context.model, name=context.options.layout).name == layout
+    options = context.options
+    return layout_for(context.model, name=options.layout, like=options.like or None).name == layout

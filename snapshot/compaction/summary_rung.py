@@ -39,7 +39,7 @@ class SummaryRung:
     def apply(self, candidate: Candidate, goal: int) -> Step:
         """The candidate with a summary in place of its middle."""
         context = candidate.context
-        if not context.reader.vision:
+        if context.reader.blind:
             candidate = without_images(candidate)
         candidate = fitted(candidate, _verbatim_room(context), None)
         if candidate.cut <= context.head:

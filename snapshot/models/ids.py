@@ -18,6 +18,7 @@ from snapshot.models.gateways import (
     is_tag,
     via_gateway,
 )
+from snapshot.models.profile import UNKNOWN as UNKNOWN_MODEL
 from snapshot.models.profile import ModelProfile, best_match
 from snapshot.models.schema import shown
 
@@ -25,6 +26,8 @@ __all__ = ["model_key", "profile_for", "unknown_profile"]
 
 # A tag that names the size of a model, and with it the model: `qwen3:8b` is `qwen3-8b`.
 _SIZE = re.compile(r"[a-z]?\d+(?:\.\d+)?(?:x\d+)?b(?![a-z0-9]).*")
+# Models that an error names as known.
+_NAMED = 5
 
 
 def profile_for(model: str, *, gateway: str | None = None, like: str | None = None) -> ModelProfile:
@@ -63,7 +66,8 @@ def profile_for(model: str, *, gateway: str | None = None, like: str | None = No
     raise LayoutError(
         f"no layout is known for model {shown(model)}{at}"
         + (f" (did you mean {near[0]}?)" if near else "")
-        + f"; known are {', '.join(first)} and more (`snapshot layouts`); or choose a layout with --layout"
+        + f"; known are {', '.join(first[:_NAMED])} and more (`snapshot layouts`); say which of them it is "
+        "like (like, --like), choose a layout (--layout), or give its window (--window) and do without pages"
     )
 
 
@@ -87,8 +91,8 @@ def unknown_profile(model: str, *, window: int, gateway: str | None = None) -> M
     chosen = by_id if gateway is None else gateway_named(gateway)
     dearest = min(profiles(), key=lambda reader: reader.chars_per_token)
     plain = ModelProfile(
-        name="unknown",
-        title="a model that is not known",
+        name=UNKNOWN_MODEL,
+        title=f"nothing is known of {shown(model)}",
         provider="unknown",
         models=(model_key(model),),
         vision=False,

@@ -12,9 +12,22 @@ from snapshot.models.billing import BillingRule
 from snapshot.models.schema import Cache, Documents, PageShape
 from snapshot.models.trials import Trial
 
-__all__ = ["Cache", "Documents", "ModelProfile", "ModelVariant", "PageShape", "Peer", "Price", "best_match"]
+__all__ = [
+    "UNKNOWN",
+    "Cache",
+    "Documents",
+    "ModelProfile",
+    "ModelVariant",
+    "PageShape",
+    "Peer",
+    "Price",
+    "best_match",
+]
 
 T = TypeVar("T")
+
+UNKNOWN = "unknown"
+"""The name of the profile of a model that is not known."""
 
 # A page of a document as the provider draws it for the model, in pixels: no provider says how large. This one
 # of letter's aspect is billed about 1,600 tokens by Claude, which is what was measured for a scanned page.
@@ -117,6 +130,16 @@ class ModelProfile:
     trials: tuple[Trial, ...] = ()
     sources: tuple[str, ...] = ()
     route: str = "direct"
+
+    @property
+    def known(self) -> bool:
+        """Whether anything is known of the model but what the caller said."""
+        return self.name != UNKNOWN
+
+    @property
+    def blind(self) -> bool:
+        """Whether it is known that the model cannot see images."""
+        return not self.vision and self.known
 
     @property
     def measured(self) -> bool:

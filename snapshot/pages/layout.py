@@ -130,7 +130,13 @@ def _facts(reader: ModelProfile) -> Iterator[str]:
         yield f"  conflict    {reader.conflict}"
 
 
-def layout_for(model: str | None = None, *, name: str | None = None, gateway: str | None = None) -> Layout:
+def layout_for(
+    model: str | None = None,
+    *,
+    name: str | None = None,
+    gateway: str | None = None,
+    like: str | None = None,
+) -> Layout:
     """The layout for a model id, however it is written, or the layout called `name`.
 
     Args:
@@ -138,6 +144,7 @@ def layout_for(model: str | None = None, *, name: str | None = None, gateway: st
             `us.anthropic.claude-opus-4-8`, …
         name: `READER` or `READER/LAYOUT` as `snapshot layouts` lists them; overrides the model's own.
         gateway: who carries the model, where its id does not say so: a name or prefix of a gateway.
+        like: the id of the model that stands behind a name that says nothing, as deployments at Azure have.
 
     Raises:
         LayoutError: the model is not known or has no vision and no layout was named, or no such layout or
@@ -145,10 +152,12 @@ def layout_for(model: str | None = None, *, name: str | None = None, gateway: st
     """
     if name is not None:
         layout = _named(name)
-        return layout if model is None else replace(layout, reader=_as_read(layout.reader, model, gateway))
+        return (
+            layout if model is None else replace(layout, reader=_as_read(layout.reader, model, gateway, like))
+        )
     if model is None:
         raise LayoutError("which reader? name a model or a layout; `snapshot layouts` lists them")
-    reader = profile_for(model, gateway=gateway)
+    reader = profile_for(model, gateway=gateway, like=like)
     if not reader.vision:
         raise LayoutError(
             f"{model} ({reader.title}) cannot see images; name a layout with --layout to render all the same"
@@ -156,14 +165,14 @@ def layout_for(model: str | None = None, *, name: str | None = None, gateway: st
     return replace(_named(reader.name), reader=reader)
 
 
-def _as_read(reader: ModelProfile, model: str, gateway: str | None) -> ModelProfile:
+def _as_read(reader: ModelProfile, model: str, gateway: str | None, like: str | None) -> ModelProfile:
     """The reader of a layout that was named for `model`: the model's own figures where it is of that reader.
 
     Where the model is not known, or of another reader, the shape and its bill are as named; the gateway's
     limits hold, and there is no price.
     """
     try:
-        own = profile_for(model, gateway=gateway)
+        own = profile_for(model, gateway=gateway, like=like)
     except LayoutError:
         own = None
     if own is not None and own.name == reader.name:

@@ -14,9 +14,12 @@ from typing import Any, Protocol, cast
 from snapshot.errors import SnapshotError
 from snapshot.messages import Transcript
 
-__all__ = ["APIS", "request"]
+__all__ = ["APIS", "LISTED", "api_of", "call_ids", "request"]
 
 APIS = ("anthropic", "openai", "openai-responses", "gemini")
+
+LISTED = {"anthropic": "messages", "openai": "messages", "openai-responses": "input", "gemini": "contents"}
+"""The key of each API's body that holds the list of messages."""
 
 _MODULES = {"openai": "openai_chat"}
 
@@ -48,5 +51,21 @@ def request(transcript: Transcript, api: str) -> dict[str, Any]:
     """
     if api not in APIS:
         raise SnapshotError(f"unknown API {api!r}; known APIs: {', '.join(APIS)}")
+    return _writer(api).write(transcript)
+
+
+def api_of(format_name: str) -> str:
+    """The API whose own form the messages of a format have; "" where it is none's."""
+    return next((api for api in APIS if format_name in _writer(api).FORMATS), "")
+
+
+def call_ids(messages: list[dict[str, Any]], api: str) -> list[str]:
+    """The ids of the calls in messages as an API has them, in order."""
+    from snapshot.requests._flatten import pieces_of
+
+    return [piece.id for piece in pieces_of({LISTED[api]: messages}, api) if piece.kind == "call"]
+
+
+def _writer(api: str) -> _Writer:
     name = _MODULES.get(api, api.replace("-", "_"))
-    return cast(_Writer, importlib.import_module(f"{__name__}.{name}")).write(transcript)
+    return cast(_Writer, importlib.import_module(f"{__name__}.{name}"))

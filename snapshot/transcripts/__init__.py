@@ -13,7 +13,7 @@ from snapshot._lazy import lazy_names
 
 if TYPE_CHECKING:
     from snapshot.transcripts.convert import Dumped, Loss, dump
-    from snapshot.transcripts.loading import conversations, detect, from_messages, load
+    from snapshot.transcripts.loading import conversations, detect, from_messages, load, with_rows
     from snapshot.transcripts.reading.threads import Conversation, Detection
     from snapshot.transcripts.registry import FORMATS, READ_ONLY
 
@@ -29,6 +29,7 @@ __all__ = [
     "dump",
     "from_messages",
     "load",
+    "with_rows",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -45,5 +46,6 @@ __getattr__, __dir__ = lazy_names(
         "dump": "convert",
         "from_messages": "loading",
         "load": "loading",
+        "with_rows": "loading",
     },
 )

@@ -18,7 +18,7 @@ from snapshot.transcripts.reading.threads import Conversation, Detection, Thread
 from snapshot.transcripts.reading.unknown import unread
 from snapshot.transcripts.registry import FORMATS, unknown_format
 
-__all__ = ["conversations", "detect", "from_messages", "load"]
+__all__ = ["conversations", "detect", "from_messages", "load", "with_rows"]
 
 
 _FORMATS = "snapshot.transcripts.formats"
@@ -158,6 +158,19 @@ def from_messages(
     Raises:
         TranscriptError: no known format, an unknown `format`, or a value that is no plain data.
     """
+    return with_rows(value, format=format)[0]
+
+
+def with_rows(
+    value: object,
+    *,
+    format: str | None = None,  # noqa: A002 - as in `load`
+) -> tuple[Transcript, tuple[tuple[int, ...], ...]]:
+    """What `from_messages` gives, and each message's places (from 0) in the list that it was read from.
+
+    One item may be several messages (results and words of the user), several items one (results of one
+    batch); what stands beside the list has no place.
+    """
     if format is not None and format not in FORMATS:
         raise TranscriptError(unknown_format(format))
     try:
@@ -167,7 +180,8 @@ def from_messages(
         if name == "text":
             known = ", ".join(name for name in FORMATS if name != "text")
             raise TranscriptError(f"not a list of messages of a known format: {known}")
-        return choose(taken, _threads(reader, taken), None).read()
+        transcript = choose(taken, _threads(reader, taken), None).read()
+        return transcript, taken.rows
     except RecursionError:
         raise TranscriptError(_TOO_DEEP) from None
 

@@ -73,7 +73,7 @@ def threads(source: Source) -> Sequence[Thread]:
 
 def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
     extra_rows: list[Opaque] = []
-    for number, value in enumerate(dialogue.items, 1):
+    for number, value in builder.numbered(dialogue.items):
         where = f"message {number}"
         message = as_object(value)
         role = role_of((message or {}).get("role"))

@@ -51,7 +51,7 @@ def threads(source: Source) -> Sequence[Thread]:
 
 def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
     model = ""
-    for number, value in enumerate(dialogue.items, 1):
+    for number, value in builder.numbered(dialogue.items):
         where, message = f"message {number}", as_object(value)
         role = role_of((message or {}).get("role"))
         if message is None or role is None or role == "tool":

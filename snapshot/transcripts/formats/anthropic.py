@@ -40,7 +40,7 @@ def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
     if system:
         raw = {"role": "system", "content": envelope["system"]}
         builder.add("system", system, where="system", raw=(raw,))
-    for number, value in enumerate(dialogue.items, 1):
+    for number, value in builder.numbered(dialogue.items):
         add_message(builder, value, where=f"message {number}")
         message = as_object(value) or {}
         model = as_text(message.get("model")) or model

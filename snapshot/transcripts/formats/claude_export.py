@@ -41,7 +41,7 @@ def threads(source: Source) -> Sequence[Thread]:
 def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
     handlers = _handlers(Pairing(builder.ids))
     summary = as_text(dialogue.envelope.get("summary"))
-    for number, value in enumerate(dialogue.items, 1):
+    for number, value in builder.numbered(dialogue.items):
         where, message = f"message {number}", as_object(value)
         role = _ROLES.get(as_text((message or {}).get("sender")).strip().lower())
         if message is None or role is None:

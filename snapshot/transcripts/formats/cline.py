@@ -56,7 +56,7 @@ def threads(source: Source) -> Sequence[Thread]:
 
 def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
     model = as_text(dialogue.envelope.get("model"))
-    for number, value in enumerate(dialogue.items, 1):
+    for number, value in builder.numbered(dialogue.items):
         message = as_object(value) or {}
         info = as_object(message.get("modelInfo")) or {}
         model = as_text(info.get("modelId") or info.get("id")) or model

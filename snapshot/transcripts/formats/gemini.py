@@ -82,7 +82,7 @@ def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
         block = as_object(system)
         told = system if block is None else block.get("parts", block)
         builder.add("system", reader.parts(told, "system"), where="system")
-    for number, value in enumerate(contents, 1):
+    for number, value in builder.numbered(contents):
         where, content = f"message {number}", as_object(value)
         word = (content or {}).get("role", "user")
         role = _ROLES.get(word.strip().lower()) if isinstance(word, str) else None

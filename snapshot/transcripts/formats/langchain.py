@@ -90,7 +90,7 @@ def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
     pairing = Pairing(builder.ids)
     extra_rows: list[Opaque] = []
     model = ""
-    for number, value in enumerate(dialogue.items, 1):
+    for number, value in builder.numbered(dialogue.items):
         where = f"message {number}"
         known = _fields(value)
         if known is None:

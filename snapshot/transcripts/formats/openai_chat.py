@@ -45,7 +45,7 @@ def threads(source: Source) -> Sequence[Thread]:
 def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
     functions = Pairing(builder.ids)
     model = as_text(dialogue.envelope.get("model"))
-    for number, value in enumerate(dialogue.items, 1):
+    for number, value in builder.numbered(dialogue.items):
         where = f"message {number}"
         message = as_object(value) or {}
         role = role_of(message.get("role"))

@@ -67,7 +67,7 @@ def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
     if instructions:
         builder.add("system", instructions, where="instructions")
     usage = usage_of(envelope.get("usage")) if "output" in envelope else None
-    for number, value in enumerate(dialogue.items, 1):
+    for number, value in builder.numbered(dialogue.items):
         if add_item(builder, value, f"item {number}", usage=usage):
             usage = None
     return builder.finish(NAME, as_text(envelope.get("model")))

@@ -56,7 +56,7 @@ def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
     envelope = dialogue.envelope
     if envelope.get("system"):
         builder.add("system", [Text(as_text(envelope["system"]))], where="system")
-    for number, value in enumerate(dialogue.items, 1):
+    for number, value in builder.numbered(dialogue.items):
         where, turn = f"turn {number}", as_object(value)
         speaker = as_text((turn or {}).get("from"))
         if turn is None or not speaker:

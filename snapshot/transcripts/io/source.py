@@ -66,6 +66,8 @@ class Source:
         recoded: numbers of the lines that were Windows-1252 and are read as that.
         odd: what is wrong with the input as a whole: kind, place, note.
         cut: where a document ends that was salvaged, or None; known once it was parsed.
+        rows: for each message that was read, the places (from 0) of the items it came from in their list,
+            where the format is one of lists; known once it was read.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class Source:
         self.recoded: dict[int, None] = {}
         self.odd: list[tuple[str, str, str]] = []
         self.cut: TranscriptError | None = None
+        self.rows: tuple[tuple[int, ...], ...] = ()
         self._opened = opened
         self._wide: bytes | None = None
         self._behind = self._length = 0  # bytes of the mark in front of the text, and of the text

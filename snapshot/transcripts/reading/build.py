@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from snapshot.messages import (
     Diagnostic,
@@ -48,6 +49,8 @@ _ROLES: dict[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
+T = TypeVar("T")
+
 _PLACES = 4  # places that a diagnostic names; the others are counted
 
 
@@ -119,9 +122,13 @@ class _Draft:
     raw: list[JsonObject] | None  # None: some of the parts came in a form that cannot be sent back
     origin: Origin = ""
     joints: list[tuple[int, str]] = field(default_factory=list)  # where parts come from other places
+    rows: tuple[int, ...] = ()  # places in the list of the items it was read from
 
-    def take(self, parts: Iterable[Part], raw: Sequence[JsonObject], where: str = "") -> None:
+    def take(
+        self, parts: Iterable[Part], raw: Sequence[JsonObject], where: str = "", rows: tuple[int, ...] = ()
+    ) -> None:
         """More parts of the same message, and the objects that they came in."""
+        self.rows += tuple(row for row in rows if row not in self.rows)
         if where and where != self.where:
             self.joints.append((len(self.parts), where))
         self.parts.extend(parts)
@@ -147,6 +154,15 @@ class Builder:
         self._by_id: dict[str, _Draft] = {}
         self._speaker: _Draft | None = None
         self._odd: dict[tuple[str, str], list[str]] = {}
+        self._row: tuple[int, ...] = ()
+
+    def numbered(self, items: Sequence[T]) -> Iterator[tuple[int, T]]:
+        """The items of a list with their numbers, from 1; what is added meanwhile is noted as read from
+        each."""
+        for place, item in enumerate(items):
+            self._row = (place,)
+            yield place + 1, item
+        self._row = ()
 
     def odd(self, kind: str, where: str, note: str) -> None:
         """Report a diagnostic; those with equal kind and note are told as one, with their number."""
@@ -174,18 +190,20 @@ class Builder:
         """
         last = self._drafts[-1] if self._drafts else None
         if role == "tool" and last is not None and last.role == "tool":
-            last.take(parts, raw, where)
+            last.take(parts, raw, where, self._row)
             return
         if join and role == "assistant" and message_id:
             first = self._by_id.get(message_id)
             if first is not None and self._speaker is not None and self._speaker.id == message_id:
-                self._speaker.take(parts, raw, where)
+                self._speaker.take(parts, raw, where, self._row)
                 first.usage = usage or first.usage
                 return
             if first is not None:
                 self.odd("repeated-id", where, "a message id comes again after another message; kept apart")
                 usage = None  # one request, counted where its id came first
-        draft = _Draft(where, role, list(parts), message_id, time, usage, list(raw) or None, origin)
+        draft = _Draft(
+            where, role, list(parts), message_id, time, usage, list(raw) or None, origin, rows=self._row
+        )
         self._drafts.append(draft)
         if role == "assistant":
             self._speaker = draft
@@ -195,7 +213,7 @@ class Builder:
         """Add to the last message, if it is of this role; whether it was."""
         if not self._drafts or self._drafts[-1].role != role:
             return False
-        self._drafts[-1].take(parts, raw)
+        self._drafts[-1].take(parts, raw, rows=self._row)
         return True
 
     def count(self, usage: Usage | None) -> None:
@@ -236,6 +254,7 @@ class Builder:
         of_file: dict[tuple[str, str], list[str]] = {}
         for kind, where, note in self._source.odd:
             of_file.setdefault((kind, note), []).append(where)
+        self._source.rows = tuple(draft.rows for draft in self._drafts)
         return Transcript(
             tuple(draft.message() for draft in self._drafts),
             reader,
@@ -262,7 +281,17 @@ class Builder:
                 message_id = draft.id if run.role == "user" or len(runs) == 1 else ""
                 raw = None if run.raw is None else list(run.raw)
                 drafts.append(
-                    _Draft(draft.where, run.role, [*run.parts], message_id, draft.time, None, raw, run.origin)
+                    _Draft(
+                        draft.where,
+                        run.role,
+                        [*run.parts],
+                        message_id,
+                        draft.time,
+                        None,
+                        raw,
+                        run.origin,
+                        rows=draft.rows,
+                    )
                 )
             if not runs:
                 drafts.append(draft)

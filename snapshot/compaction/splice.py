@@ -1,0 +1,346 @@
+"""A caller's own list after a compaction: which of its messages stay, and what stands between them.
+
+A host keeps objects of its own: SDK objects, a framework's messages, dictionaries with keys that no API
+knows. It needs no list that was written anew, but what to change in the one it has.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from snapshot.errors import SnapshotError
+from snapshot.messages import Message, Text, ToolCall, Transcript
+
+__all__ = ["Edit", "Given", "InPlace", "Make"]
+
+Make = Callable[[list[dict[str, Any]]], Sequence[Any]]
+"""Turns new messages, dictionaries of an API, into a host's own objects."""
+
+# How a conversation that is in no API's own form is written, where nothing is said: what most clients take.
+_COMMON = "openai"
+# Keys under which a body may hold the list, and keys of what stands beside it.
+_LISTS = ("messages", "input", "contents", "history")
+_BESIDE = ("system", "systemInstruction", "system_instruction")
+# Keys under which the APIs name a call.
+_IDS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id"})
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Messages that stand where others stood in the caller's list.
+
+    Attributes:
+        start, stop: half-open span of places (from 0) in the list that they replace; equal where none
+            is replaced.
+        messages: what stands there now, in order; () where messages were only taken out.
+        behind: the message in front of them, whose calls they may answer; None where there is none.
+    """
+
+    start: int
+    stop: int
+    messages: tuple[Message, ...]
+    behind: Message | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A conversation as the caller gave it.
+
+    Attributes:
+        value: the caller's own object.
+        transcript: what it says.
+        rows: for each message of the transcript its places in the caller's list; () for what stands beside
+            the list.
+        count: how many places the list has.
+    """
+
+    value: Any = field(repr=False)
+    transcript: Transcript
+    rows: tuple[tuple[int, ...], ...] = field(repr=False)
+    count: int
+
+    @classmethod
+    def of(cls, conversation: Transcript | Sequence[Any] | Mapping[str, Any]) -> Given:
+        """What was given, read.
+
+        Raises:
+            TranscriptError: it is in no known format.
+        """
+        if isinstance(conversation, Transcript):
+            count = len(conversation.messages)
+            return cls(conversation, conversation, tuple((row,) for row in range(count)), count)
+        from snapshot.transcripts import with_rows
+
+        transcript, rows = with_rows(conversation)
+        return cls(conversation, transcript, rows, len(_listed(conversation)))
+
+    @property
+    def beside(self) -> int:
+        """How many messages stand beside the list: the system text of a body."""
+        return next((n for n, rows in enumerate(self.rows) if rows), len(self.rows)) if any(self.rows) else 0
+
+    def components(self) -> list[tuple[int, int, int, int]]:
+        """Messages that share places of the list: half-open spans of messages and of places, in order."""
+        rows = self.rows
+        if not any(rows):  # the reader does not say; then they are one for one, or all of them are one
+            every = tuple(range(self.count))
+            alike = len(rows) == self.count
+            rows = tuple((row,) if alike else every for row in range(len(rows)))
+        found: list[tuple[int, int, int, int]] = []
+        for number, places in enumerate(rows):
+            if not places:
+                continue
+            if found and places[0] < found[-1][3]:
+                first, _, start, stop = found[-1]
+                found[-1] = first, number + 1, start, max(stop, places[-1] + 1)
+            else:
+                found.append((number, number + 1, places[0], places[-1] + 1))
+        return found
+
+
+class InPlace:
+    """A conversation to be sent, as changes of the caller's own list."""
+
+    __slots__ = ()
+
+    transcript: Transcript
+    _given: Given | None
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether what is to be sent is the caller's conversation as it stands, to the last byte."""
+        given = self._given
+        return given is not None and self.transcript.messages is given.transcript.messages
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """Places (from 0) in the caller's list of the messages that stand unchanged, in order.
+
+        A message of which any part was changed (a large part became pages, a result was elided) is not kept:
+        what stands in its place is in `edits`. The same holds of what shares its place in the list, or its
+        batch of results, with one that was changed.
+        """
+        return _kept_of(self._given.count, self.edits) if self._given is not None else ()
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """What changes in the caller's list, in order: the archive in the middle's place, messages in place
+        of those that were changed, and a draft. Apply them from the last to the first to a list of one's own:
+        `own[edit.start : edit.stop] = my_objects(edit.messages)`."""
+        return _edits_of(self._given, self.transcript) if self._given is not None else ()
+
+    @property
+    def new(self) -> tuple[Message, ...]:
+        """The messages to be sent that the caller does not have: those of all `edits`."""
+        return tuple(message for edit in self.edits for message in edit.messages)
+
+    def splice(self, own: Any = None, *, make: Make | None = None, api: str = "") -> Any:
+        """The caller's list with what changed in it; every message that is kept is the caller's own object.
+
+        Args:
+            own: the list, or the body that holds it, to splice: one object for each message of the list that
+                was compacted, in the same order. None: that list itself.
+            make: makes the host's objects of new messages: it is called with a list of dictionaries, as `api`
+                has them, and gives the objects. None: the dictionaries themselves.
+            api: of `snapshot.requests.APIS`; "": that of the list, or OpenAI's Chat Completions where it has
+                no API's own form.
+
+        Returns:
+            The very object that was given where nothing changed; else a new list, a new body, or, for a
+            transcript, the transcript to be sent.
+
+        Raises:
+            SnapshotError: `own` has another number of messages than the list that was compacted.
+
+        Example:
+            >>> done = snapshot.compact(messages, model=model)  # LangChain's messages, say
+            >>> messages = done.splice(messages, make=convert_to_messages)
+        """
+        if self._given is None:
+            raise SnapshotError("there is no list to splice: this compaction was not made of one")
+        return _spliced(self._given, self.transcript, own, make, api)
+
+
+def _place_of_list(body: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys that lead to the list of messages in a body; () where the body is a message itself."""
+    for way in ("", "body", "params"):
+        holder = body.get(way) if way else body
+        if isinstance(holder, Mapping):
+            inner = cast("Mapping[str, Any]", holder)
+            key = next((key for key in _LISTS if isinstance(inner.get(key), str | list | tuple)), None)
+            if key is not None:
+                return (way, key) if way else (key,)
+    return ()
+
+
+def _listed(conversation: Any) -> Sequence[Any]:
+    """The caller's list of messages: the conversation itself, or what its body holds."""
+    if isinstance(conversation, Transcript):
+        return conversation.messages
+    if not isinstance(conversation, Mapping):
+        return conversation
+    value = cast(Any, conversation)
+    way = _place_of_list(value)
+    for key in way:
+        value = value[key]
+    return [value] if isinstance(value, str) or not way else value
+
+
+def _edits_of(given: Given, sent: Transcript) -> tuple[Edit, ...]:
+    """What has to change in the caller's list so that it says what is sent, in order."""
+    there, now = given.transcript.messages, sent.messages
+    if now is there:
+        return ()
+    at = _beside(given, sent)
+    matched = _matched(there, now)
+    # Places of the list that say something; the others stay where both neighbours do.
+    components = given.components()
+    edits: list[Edit] = []
+    start = 0
+    gone = False
+    for first, behind, row, row_behind in components:
+        place = matched.get(first)
+        if place is None or [matched.get(n) for n in range(first, behind)] != list(
+            range(place, place + behind - first)
+        ):
+            gone = True
+            continue
+        if gone or place > at:
+            edits.append(Edit(start, row, now[at:place], now[at - 1] if at else None))
+        at, start, gone = place + behind - first, row_behind, False
+    if gone or len(now) > at:
+        edits.append(Edit(start, given.count, now[at:], now[at - 1] if at else None))
+    return tuple(edits)
+
+
+def _beside(given: Given, sent: Transcript) -> int:
+    """How many of the messages that are sent stand beside the list."""
+    beside = given.beside
+    leading = next(
+        (n for n, message in enumerate(sent.messages) if message.role != "system"), len(sent.messages)
+    )
+    return min(beside, leading)
+
+
+def _matched(there: Sequence[Message], now: Sequence[Message]) -> dict[int, int]:
+    """Places in `now` of the messages that are in both, by their places in `there`; both rise.
+
+    What was not changed is the same object. The leading ones are found from the start, all else from the end.
+    """
+    matched: dict[int, int] = {}
+    lead = 0
+    while lead < min(len(there), len(now)) and there[lead] is now[lead]:
+        matched[lead] = lead
+        lead += 1
+    places: dict[int, list[int]] = {}
+    for place in range(lead, len(there)):
+        places.setdefault(id(there[place]), []).append(place)
+    last = len(there)
+    for place in range(len(now) - 1, lead - 1, -1):
+        found = places.get(id(now[place]), [])
+        before = bisect_left(found, last)
+        if before:
+            last = found[before - 1]
+            matched[last] = place
+    return matched
+
+
+def _kept_of(count: int, edits: Sequence[Edit]) -> tuple[int, ...]:
+    """The places of a list of `count` that no edit replaces."""
+    kept: list[int] = []
+    at = 0
+    for edit in edits:
+        kept += range(at, edit.start)
+        at = edit.stop
+    return (*kept, *range(at, count))
+
+
+def _spliced(given: Given, sent: Transcript, own: Any, make: Make | None, api: str) -> Any:
+    """The caller's list, or the body that holds it, with what changed: see `Compaction.splice`."""
+    from snapshot.requests import api_of, request
+
+    value = given.value if own is None else own
+    listed = _listed(value)
+    if len(listed) != given.count:
+        raise SnapshotError(
+            f"the list has {len(listed)} messages, the one that was compacted had {given.count}: "
+            "splice the same one"
+        )
+    edits = _edits_of(given, sent)
+    beside = given.beside
+    same_beside = sent.messages[:beside] == given.transcript.messages[:beside]
+    if not edits and same_beside:
+        return value
+    if isinstance(value, Transcript):
+        return sent
+    chosen = api or api_of(given.transcript.format) or _COMMON
+    result: list[Any] = []
+    at = 0
+    for edit in edits:
+        new: Sequence[Any] = _written(edit, sent.format, chosen)
+        result += [*listed[at : edit.start], *(new if make is None else make(list(new)))]
+        at = edit.stop
+    result += listed[at:]
+    if not isinstance(value, Mapping):
+        return result
+    body = cast("Mapping[str, Any]", value)
+    changed = {} if same_beside else request(sent, chosen)
+    return _with_list(body, _place_of_list(body), result, changed)
+
+
+def _with_list(
+    body: Mapping[str, Any], way: tuple[str, ...], listed: list[Any], changed: Mapping[str, Any]
+) -> Any:
+    """The body with another list in it, and what stands beside that where it changed."""
+    if not way:
+        return listed
+    key, *inner = way
+    if inner:
+        return {**body, key: _with_list(body[key], tuple(inner), listed, changed)}
+    system = next((changed[key] for key in _BESIDE if key in changed), None)
+    beside = {key: system for key in _BESIDE if key in body and system is not None}
+    return {**body, **beside, key: listed}
+
+
+def _written(edit: Edit, format_name: str, api: str) -> list[dict[str, Any]]:
+    """New messages in the form of an API.
+
+    They are written behind the message whose calls they answer, since results are written by their calls.
+    """
+    from snapshot.requests import LISTED, call_ids, request
+
+    if not edit.messages:
+        return []
+    first = next(iter(edit.messages)).role
+    asked = edit.behind if first == "tool" else None
+    lead = (asked,) if asked is not None else ()
+    if first == "system":  # at the start it would stand beside the list
+        lead = (Message("assistant", (Text("…"),)),)
+    before: list[dict[str, Any]] = []
+    if lead:
+        before = request(Transcript(lead, format_name), api)[LISTED[api]]
+    whole: list[dict[str, Any]] = request(Transcript((*lead, *edit.messages), format_name), api)[LISTED[api]]
+    new = whole[len(before) :]
+    return new if asked is None else _with_ids(new, asked, call_ids(before, api))
+
+
+def _with_ids(new: list[dict[str, Any]], asked: Message, given: Sequence[str]) -> list[dict[str, Any]]:
+    """Results under the ids that the host's own message has, where they were written under others."""
+    own = [part.id for part in asked.parts if isinstance(part, ToolCall)]
+    other = {new_id: old for old, new_id in zip(own, given, strict=False) if old and old != new_id}
+    return cast("list[dict[str, Any]]", _renamed(new, other)) if other and len(own) == len(given) else new
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        items = cast("dict[str, Any]", value).items()
+        return {
+            key: names.get(item, item) if key in _IDS and isinstance(item, str) else _renamed(item, names)
+            for key, item in items
+        }
+    if isinstance(value, list):
+        return [_renamed(item, names) for item in cast("list[Any]", value)]
+    return value
