@@ -1,7 +1,7 @@
-"""What Claude Code attaches beside the talk and the model reads: files that were named with @, folders, edits.
+"""What Claude Code attaches beside the talk and the model reads: files named with @, folders, edits.
 
-They stand in rows of type "attachment", in the harness's words. Its listings (of agents, tools, skills) are made
-anew for every session: they are not read.
+They stand in rows of type "attachment", in the harness's words. Its listings (of agents, tools, skills) are
+made anew for every session: they are not read.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from snapshot.transcripts.formats._claude_code import Row
+from snapshot.transcripts.io.harness import Rules
 from snapshot.transcripts.io.json_values import JsonObject, as_list, as_object, as_text, compact
+from snapshot.transcripts.reading.speakers import asked
 from snapshot.transcripts.reading.times import known_time
 
-__all__ = ["attached"]
+__all__ = ["attached", "local_command"]
 
 
 def attached(where: str, row: JsonObject) -> Row | None:
@@ -31,6 +33,24 @@ def attached(where: str, row: JsonObject) -> Row | None:
         as_text(row.get("parentUuid")),
         known_time(row.get("timestamp")),
         {"role": "user", "content": content},
+    )
+
+
+def local_command(where: str, row: JsonObject, rules: Rules) -> Row | None:
+    """What a command of the harness's own printed, in a row of type "system": it goes out as the user's."""
+    content = row.get("content")
+    if (row.get("type"), row.get("subtype")) != ("system", "local_command"):
+        return None
+    if not isinstance(content, str) or not content.strip():
+        return None
+    return Row(
+        where,
+        "user",
+        as_text(row.get("uuid")),
+        as_text(row.get("parentUuid")),
+        known_time(row.get("timestamp")),
+        {"role": "user", "content": content},
+        asked(content, rules),
     )
 
 
