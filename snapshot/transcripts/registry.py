@@ -22,6 +22,10 @@ FORMATS = (
     "chatgpt-export",
     "claude-export",
     "langchain",
+    "pydantic-ai",
+    "bedrock",
+    "inspect-ai",
+    "smolagents",
     "ai-sdk",
     "sharegpt",
     "anthropic",
@@ -45,6 +49,10 @@ READ_ONLY = (
     "amp",
     "cline",
     "aider",
+    "pydantic-ai",
+    "bedrock",
+    "inspect-ai",
+    "smolagents",
 )
 """Those that have no writer."""
 
