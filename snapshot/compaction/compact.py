@@ -32,6 +32,7 @@ from snapshot.messages import Image, Message, Transcript
 from snapshot.models.ids import profile_for, unknown_profile
 from snapshot.models.profile import ModelProfile
 from snapshot.redaction import Redactor
+from snapshot.requests.cache_marks import CacheMark
 
 __all__ = ["Compaction", "Correction", "compact", "compacted", "drafted", "transcript_of"]
 
@@ -59,18 +60,52 @@ class Compaction(InPlace):
         return f"<Compaction: {len(self.transcript.messages)} messages, {self.report!r}, {self.archive!r}>"
 
     def request(self, api: str) -> dict[str, Any]:
-        """The body of a request for `api` ("anthropic", "openai", "openai-responses", "gemini")."""
-        from snapshot.requests import request
+        """The conversation as the body of a request has it; model and tools are the caller's.
 
-        return request(self.transcript, api)
+        Where nothing changed and `api` is that of the caller's list, it is the caller's own, key for key.
+
+        Args:
+            api: "anthropic", "openai", "openai-responses", "gemini", or "google-genai": the arguments of
+                `client.models.generate_content`. For Anthropic the last page that will not change is marked
+                for the prompt cache, see `cache_marks` of `snapshot.Options`.
+        """
+        from snapshot.compaction.bodies import body_of
+
+        reader = self._context.reader if self._context is not None else None
+        return body_of(self._given, self.transcript, api, reader=reader, mark=self._cache_mark())
+
+    def _cache_mark(self) -> CacheMark | None:
+        from snapshot.compaction.bodies import cache_mark_for
+
+        context = self._context
+        if context is None or not context.options.cache_marks:
+            return None
+        return cache_mark_for(self._given, self.transcript, self.archive, context.reader)
+
+    @property
+    def awaits_user(self) -> bool:
+        """Whether the user has to speak before it is sent.
+
+        It ends with the assistant's words, as a finished turn does, and the model refuses to continue them:
+        the user's next message has to be appended.
+        """
+        reader = self._context.reader if self._context is not None else None
+        last = self.transcript.messages[-1:]
+        return reader is not None and not reader.prefill and any(item.role == "assistant" for item in last)
 
     def noted(self) -> Compaction:
-        """The same with a note in its report where nothing is known of the model."""
+        """The same with notes in its report: of a model that is not known, of who has to speak next."""
         reader = self._context.reader if self._context is not None else None
-        if reader is None or reader.known:
-            return self
-        notes = (f"{reader.title}: it gets no pages; its window is the one given", *self.report.notes)
-        return replace(self, report=replace(self.report, notes=notes))
+        notes: tuple[str, ...] = ()
+        if reader is not None and not reader.known:
+            notes += (f"{reader.title}: it gets no pages; its window is the one given",)
+        if self.awaits_user and not self.report.no_op:
+            notes += ("it ends with the assistant's words: append the user's next message before it is sent",)
+        return (
+            self
+            if not notes
+            else replace(self, report=replace(self.report, notes=(*self.report.notes, *notes)))
+        )
 
     def without_pages(self) -> Compaction:
         """The same conversation with text in place of its pages, where the model refuses or misreads them.

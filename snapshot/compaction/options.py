@@ -66,6 +66,7 @@ class Settings(TypedDict, total=False):
     overhead: int | None
     limits: Mapping[str, int]
     cache: CacheEconomics | None
+    cache_marks: bool
     ledger_tools: Sequence[str | PathLike[str]]
     threads: int | None
     progress: Callable[[int, int], None] | None
@@ -102,6 +103,10 @@ class Options:
         overhead: tokens of tool definitions and the like; None: from what the provider reported.
         limits: limits in place of the layout file's, by name.
         cache: economics of the prompt cache, if they are to count.
+        cache_marks: whether requests to Anthropic mark the last page that will stay as it is for the prompt
+            cache, if the provider's number of marks has room beside the caller's own. Without the mark the
+            pages are paid again after each compaction. Where no body shows what stands beside the messages,
+            two marks are left to tools and system text.
         ledger_tools: files that say what tools of one's own harness mean, see `snapshot.ledger.tools`.
         threads: pages made at once.
         progress: called with the pages that are drawn and their total; what it raises ends the compaction.
@@ -130,6 +135,7 @@ class Options:
     overhead: int | None = None
     limits: Mapping[str, int] = field(default_factory=dict[str, int])
     cache: CacheEconomics | None = None
+    cache_marks: bool = True
     ledger_tools: tuple[str | PathLike[str], ...] = ()
     threads: int | None = None
     progress: Callable[[int, int], None] | None = None
@@ -151,6 +157,8 @@ class Options:
                 raise SnapshotError(f"{name} is {value!r}, it must be a function or None")
         if self.digest not in (True, False, None):
             raise SnapshotError(f"digest is {self.digest!r}, it must be True, False or None")
+        if self.cache_marks not in (True, False):
+            raise SnapshotError(f"cache_marks is {self.cache_marks!r}, it must be True or False")
         redact = cast(Any, self.redact)
         if not isinstance(redact, bool | Redactor):
             raise SnapshotError(f"redact is {redact!r}, it must be True, False or a Redactor")

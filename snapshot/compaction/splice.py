@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from snapshot.errors import SnapshotError
 from snapshot.messages import Message, Text, ToolCall, Transcript
+from snapshot.requests.cache_marks import CacheMark
 
 __all__ = ["Edit", "Given", "InPlace", "Make"]
 
@@ -23,7 +24,7 @@ Make = Callable[[list[dict[str, Any]]], Sequence[Any]]
 _COMMON = "openai"
 # Keys under which a body may hold the list, and keys of what stands beside it.
 _LISTS = ("messages", "input", "contents", "history")
-_BESIDE = ("system", "systemInstruction", "system_instruction")
+_BESIDE = ("system", "systemInstruction", "system_instruction", "instructions")
 # Keys under which the APIs name a call.
 _IDS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id"})
 
@@ -78,6 +79,32 @@ class Given:
         return cls(conversation, transcript, rows, len(_listed(conversation)))
 
     @property
+    def body(self) -> Mapping[str, Any] | None:
+        """The caller's body, where it is one."""
+        value = self.value
+        return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else None
+
+    def plain_list(self) -> list[Any]:
+        """The caller's list as plain data; words alone as the user's message."""
+        from snapshot.transcripts.io.json_values import plain
+
+        listed = list(_listed(self.value))
+        if len(listed) == 1 and isinstance(listed[0], str):
+            return [{"role": "user", "content": listed[0]}]
+        return cast("list[Any]", plain(listed))
+
+    def plain_beside(self) -> dict[str, Any]:
+        """What the caller's body says beside the list, as plain data."""
+        from snapshot.transcripts.io.json_values import plain
+
+        body = self.body
+        if body is None:
+            return {}
+        *way, _ = _place_of_list(body) or ("",)
+        holder = cast("Mapping[str, Any]", body[way[0]]) if way else body
+        return {key: plain(holder[key]) for key in _BESIDE if holder.get(key)}
+
+    @property
     def beside(self) -> int:
         """How many messages stand beside the list: the system text of a body."""
         return next((n for n, rows in enumerate(self.rows) if rows), len(self.rows)) if any(self.rows) else 0
@@ -108,6 +135,10 @@ class InPlace:
 
     transcript: Transcript
     _given: Given | None
+
+    def _cache_mark(self) -> CacheMark | None:
+        """The mark for the prompt cache that new messages get."""
+        raise NotImplementedError
 
     @property
     def unchanged(self) -> bool:
@@ -161,7 +192,7 @@ class InPlace:
         """
         if self._given is None:
             raise SnapshotError("there is no list to splice: this compaction was not made of one")
-        return _spliced(self._given, self.transcript, own, make, api)
+        return _spliced(self._given, self.transcript, own, make, api, mark=self._cache_mark())
 
 
 def _place_of_list(body: Mapping[str, Any]) -> tuple[str, ...]:
@@ -258,7 +289,9 @@ def _kept_of(count: int, edits: Sequence[Edit]) -> tuple[int, ...]:
     return (*kept, *range(at, count))
 
 
-def _spliced(given: Given, sent: Transcript, own: Any, make: Make | None, api: str) -> Any:
+def _spliced(
+    given: Given, sent: Transcript, own: Any, make: Make | None, api: str, *, mark: CacheMark | None
+) -> Any:
     """The caller's list, or the body that holds it, with what changed: see `Compaction.splice`."""
     from snapshot.requests import api_of, request
 
@@ -280,8 +313,10 @@ def _spliced(given: Given, sent: Transcript, own: Any, make: Make | None, api: s
     result: list[Any] = []
     at = 0
     for edit in edits:
-        new: Sequence[Any] = _written(edit, sent.format, chosen)
-        result += [*listed[at : edit.start], *(new if make is None else make(list(new)))]
+        new = _written(edit, sent.format, chosen)
+        if mark is not None and chosen == "anthropic" and mark.on(new):
+            mark = None
+        result += [*listed[at : edit.start], *(new if make is None else make(new))]
         at = edit.stop
     result += listed[at:]
     if not isinstance(value, Mapping):

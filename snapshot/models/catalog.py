@@ -16,7 +16,8 @@ A layout file holds one provider. Its keys (declared with their bounds in `snaps
       is like; `tokenizer`: its own, which counts exactly where it is installed
     * `limits`: what the provider refuses, see `schema.Limits`
     * `documents`: how PDF files are billed; `cache`: what the prompt cache does; `prefill`: false where
-      requests that end in the assistant's words are refused
+      requests that end in the assistant's words are refused; `midway_system`: true where messages of the
+      system may stand within Anthropic's list
     * `trials`: published trials of how well it reads, see `snapshot.models.trials`; `evidence`: what else is
       known of that, or a sentence that begins with "not measured"
     * `uncertain`, `conflict`: a sentence on figures that are not certain; which of several was taken, and why
@@ -26,7 +27,7 @@ A layout file holds one provider. Its keys (declared with their bounds in `snaps
     * `example`: a model id that stands for the reader where costs are compared
     * `peers`: pages that other tools send, to compare with: `size`, `who`, and `glyphs` on their `cell`
     * `[[readers.lines]]`: models of the reader that differ: `models`, and their own `window`, `max_output`,
-      `price`, `limits`, `billing_at`, `prefill`, `cache`
+      `price`, `limits`, `billing_at`, `prefill`, `midway_system`, `cache`
     * `extends`: the name of a reader of which everything else is taken that the table does not give
 
 A user's file of the same form adds readers, or replaces one by giving its name again. Its folder is named by
@@ -233,6 +234,7 @@ def _profile(file: File, table: ReaderTable, where: str) -> ModelProfile:
         limits=table.limits.given(),
         documents=table.documents,
         prefill=table.prefill,
+        midway_system=table.midway_system,
         cache=table.cache,
         bounds=None if table.bounds is None else (table.bounds.max_side, table.bounds.why),
         layouts=table.layouts,
@@ -257,6 +259,7 @@ def line_from(table: LineTable) -> ModelVariant:
         limits=table.limits.given(),
         billing_at=table.billing_at,
         prefill=table.prefill,
+        midway_system=table.midway_system,
         cache=table.cache,
     )
 

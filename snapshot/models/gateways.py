@@ -168,6 +168,7 @@ def via_gateway(reader: ModelProfile, gateway: Gateway, key: str, rest: str) -> 
     limits = {**reader.limits, **gateway.limits}
     if gateway.name == UNKNOWN:
         limits = {name: min(value, reader.limits.get(name, value)) for name, value in limits.items()}
+        reader = replace(reader, midway_system=False)
     text_only = best_match(key, ((model, True) for model in gateway.text_only))
     passed = gateway.details or tuple(reader.billing_at)
     carried = replace(

@@ -83,6 +83,7 @@ class ModelVariant:
     limits: Mapping[str, int] = field(default_factory=dict)
     billing_at: Mapping[str, BillingRule] = field(default_factory=dict)
     prefill: bool | None = None
+    midway_system: bool | None = None
     cache: Cache | None = None
 
 
@@ -96,7 +97,8 @@ class ModelProfile:
     have; 0 where it is not known. `price` is None
     where none is known, or several are and no model was named. `route` names the gateway whose limits and
     prices these are. `documents` says how PDF files are billed, `cache` what the prompt cache does; None
-    where that is not known. `prefill` is false where a request that ends in the assistant's words is refused.
+    where that is not known. `prefill` is false where a request that ends in the assistant's words is refused,
+    `midway_system` true where the system may speak within the list of messages.
     """
 
     name: str
@@ -118,6 +120,7 @@ class ModelProfile:
     limits: Mapping[str, int] = field(default_factory=dict)
     documents: Documents | None = None
     prefill: bool = True
+    midway_system: bool = False
     cache: Cache | None = None
     bounds: tuple[int, str] | None = None
     layouts: Mapping[str, PageShape] = field(default_factory=dict)
@@ -166,6 +169,7 @@ class ModelProfile:
             limits={**self.limits, **line.limits},
             billing_at={**self.billing_at, **line.billing_at},
             prefill=self.prefill if line.prefill is None else line.prefill,
+            midway_system=self.midway_system if line.midway_system is None else line.midway_system,
             cache=line.cache or self.cache,
         )
 

@@ -151,6 +151,7 @@ class LineTable(Table, frozen=True):
     limits: Limits = Limits()
     billing_at: dict[Text, AnyRule] = {}
     prefill: Flag | None = None
+    midway_system: Flag | None = None
     cache: Cache | None = None
 
 
@@ -230,6 +231,7 @@ class ReaderTable(Table, frozen=True):
     limits: Limits = Limits()
     documents: Documents | None = None
     prefill: Flag = True
+    midway_system: Flag = False
     cache: Cache | None = None
     tokenizer: Tokenizer | None = None
     uncertain: Text | None = None

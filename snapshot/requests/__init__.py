@@ -13,10 +13,14 @@ from typing import Any, Protocol, cast
 
 from snapshot.errors import SnapshotError
 from snapshot.messages import Transcript
+from snapshot.models.profile import ModelProfile
 
-__all__ = ["APIS", "LISTED", "api_of", "call_ids", "request"]
+__all__ = ["APIS", "GENAI", "LISTED", "api_of", "call_ids", "request"]
 
 APIS = ("anthropic", "openai", "openai-responses", "gemini")
+
+GENAI = "google-genai"
+"""The form of Gemini's requests that Google's SDK takes."""
 
 LISTED = {"anthropic": "messages", "openai": "messages", "openai-responses": "input", "gemini": "contents"}
 """The key of each API's body that holds the list of messages."""
@@ -29,29 +33,40 @@ class _Writer(Protocol):
 
     FORMATS: frozenset[str]
 
-    def write(self, transcript: Transcript, /) -> dict[str, Any]:
-        """The parts of the body that hold the conversation."""
+    def write(self, transcript: Transcript, reader: ModelProfile | None, /) -> dict[str, Any]:
+        """The parts of the body that hold the conversation, as the reader takes them where one is known."""
         ...
 
 
-def request(transcript: Transcript, api: str) -> dict[str, Any]:
+def request(transcript: Transcript, api: str, *, reader: ModelProfile | None = None) -> dict[str, Any]:
     """The conversation as the body of a request to `api` holds it; model and tools are the caller's.
 
     Args:
         transcript: what to send. Nothing in it makes this raise: results without a call, empty messages
             and what has no words are left out, calls without a result get one that says so.
-        api: one of `APIS`.
+        api: one of `APIS`, or "google-genai": what the SDK of that name takes.
+        reader: the model that it is for, where what is accepted depends on that.
 
     Returns:
         `system` (if any) and `messages` for Anthropic, `messages` for OpenAI Chat Completions, `input` for
-        OpenAI Responses, `systemInstruction` (if any) and `contents` for Gemini.
+        OpenAI Responses, `systemInstruction` (if any) and `contents` for Gemini. For "google-genai" the
+        arguments of `client.models.generate_content`: `contents`, and `config` with `system_instruction` (if
+        any); put settings of your own into that `config`.
 
     Raises:
         SnapshotError: `api` is not known.
     """
+    if api == GENAI:
+        return _as_arguments(_writer("gemini").write(transcript, reader))
     if api not in APIS:
-        raise SnapshotError(f"unknown API {api!r}; known APIs: {', '.join(APIS)}")
-    return _writer(api).write(transcript)
+        raise SnapshotError(f"unknown API {api!r}; known APIs: {', '.join((*APIS, GENAI))}")
+    return _writer(api).write(transcript, reader)
+
+
+def _as_arguments(body: dict[str, Any]) -> dict[str, Any]:
+    """A body for Gemini as the arguments of the SDK's `generate_content`."""
+    system = body.pop("systemInstruction", None)
+    return body if system is None else {**body, "config": {"system_instruction": system}}
 
 
 def api_of(format_name: str) -> str:

@@ -1,7 +1,8 @@
 """Requests to Anthropic's Messages API: `messages`, and `system` where the transcript begins with such words.
 
-Messages of one role in a row become one. What the system says later on stands in its place as the user's,
-labelled. A transcript that does not begin with the user gets a few words of the user in front.
+Messages of one role in a row become one. What the system says later on keeps its place and role where the
+model takes that, and the place is one that it takes; otherwise it stands there as the user's, labelled. A
+transcript that does not begin with the user gets a few words of the user in front.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from snapshot.messages import (
     ToolResult,
     Transcript,
 )
+from snapshot.models.profile import ModelProfile
 from snapshot.parts.characters import is_blank
 from snapshot.parts.kinds import KINDS, kind_of
 from snapshot.requests.fallback_text import (
@@ -53,13 +55,20 @@ _READ = tuple(kind.name for kind in KINDS if kind.api == "anthropic" and not kin
 Blocks = list[dict[str, Any]]
 
 
-def write(transcript: Transcript) -> dict[str, Any]:
-    """The body parts `system` (only if there is one) and `messages`."""
+def write(transcript: Transcript, reader: ModelProfile | None = None) -> dict[str, Any]:
+    """The body parts `system` (only if there is one) and `messages`.
+
+    Where no reader is given, messages of the system keep their place if they came so.
+    """
     own = transcript.format in FORMATS
     steps = plan(transcript, FORMATS, _is_sound)
     lead = next((n for n, step in enumerate(steps) if not _is_system(step.message)), len(steps))
     messages: list[dict[str, Any]] = []
-    for step in steps[lead:]:
+    for number, step in enumerate(steps[lead:], lead):
+        if _keeps_role(steps, number, messages, reader):
+            content = _content(step.message) if step.message.raw else list(_blocks(step.message, own))
+            _say(messages, "system", content)
+            continue
         _say(messages, *_spoken(step, own))
         for results in step.results:
             if results.raw:
@@ -71,6 +80,22 @@ def write(transcript: Transcript) -> dict[str, Any]:
         messages.insert(0, {"role": "user", "content": OPENER})
     system = _system([step.message for step in steps[:lead]], own)
     return clean({"system": system, "messages": messages} if system else {"messages": messages})
+
+
+def _keeps_role(
+    steps: list[Step], number: int, messages: list[dict[str, Any]], reader: ModelProfile | None
+) -> bool:
+    """Whether the system may speak here: behind the user's turn, before the assistant's or nothing, in text
+    alone. Its messages that follow each other become one."""
+    message = steps[number].message
+    takes = bool(message.raw) if reader is None else reader.midway_system
+    if not takes or not _is_system(message) or not messages or messages[-1]["role"] == "assistant":
+        return False
+    following = next((step.message for step in steps[number:] if not _is_system(step.message)), None)
+    if following is not None and following.role != "assistant":
+        return False
+    texts = [part for part in message.parts if not blank(part)]
+    return all(isinstance(part, Text) for part in texts)
 
 
 def _settled(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from typing import Any
 from snapshot.errors import SnapshotError
 from snapshot.models.profile import ModelProfile
 from snapshot.parts.characters import UNSENDABLE, is_blank
+from snapshot.requests import GENAI
 from snapshot.requests._flatten import LISTS, NOUNS, Piece, pieces_of
 from snapshot.requests.fallback_text import is_mistyped
 from snapshot.requests.limits import exceeded, load_of_pieces
@@ -34,7 +35,7 @@ def check(
 
     Args:
         body: what `snapshot.requests.request` gives, or a body with more keys.
-        api: one of `snapshot.requests.APIS`.
+        api: one of `snapshot.requests.APIS`, or "google-genai".
         limits: those of a layout file, see `snapshot.requests.limits.LIMITS`. What is not in it is not
             limited.
         reader: the model that will read it: its limits, where `limits` does not say otherwise, and whether
@@ -43,6 +44,8 @@ def check(
     Raises:
         SnapshotError: `api` is not known.
     """
+    if api == GENAI:
+        body, api = _as_body(body), "gemini"
     if api not in LISTS:
         raise SnapshotError(f"unknown API {api!r}; known APIs: {', '.join(LISTS)}")
     bits = pieces_of(body, api)
@@ -52,8 +55,17 @@ def check(
         limits = {**reader.limits, **(limits or {})}
         if not reader.prefill:
             found += _prefilled(bits, NOUNS[api])
+        if api == "anthropic" and not reader.midway_system:
+            found += _system_within(bits, NOUNS[api])
     over = exceeded(load_of_pieces(body, bits, NOUNS[api]), limits or {}, reader=reader)
     return [*found, *(excess.sentence for excess in over)]
+
+
+def _as_body(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of the SDK's `generate_content` as a body for Gemini."""
+    config = arguments.get("config")
+    system = config.get("system_instruction") if isinstance(config, dict) else None
+    return arguments if system is None else {**arguments, "systemInstruction": system}
 
 
 # --- rules of every provider
@@ -263,10 +275,35 @@ def _prefilled(bits: list[Piece], noun: str) -> Iterator[str]:
         yield f"{noun} {bits[-1].at} is the last one and the assistant's, which this model refuses"
 
 
+def _system_within(bits: list[Piece], noun: str) -> Iterator[str]:
+    """Models whose system text stands beside the list alone."""
+    for at, group in _grouped(bits).items():
+        if group[0].role == "system":
+            yield f"{noun} {at} is the system's, which this model refuses within the list"
+
+
+def _system_in_place(bits: list[Piece], noun: str) -> Iterator[str]:
+    """Anthropic: the system speaks behind the user, before the assistant or nothing, and in text."""
+    roles = {at: group[0].role for at, group in _grouped(bits).items()}
+    for bit in bits:
+        if bit.at and bit.role == "system" and bit.kind not in ("text", "bad"):
+            yield f"{noun} {bit.at} is the system's and holds something else than text"
+    for at, role in roles.items():
+        before, after = roles.get(at - 1, ""), roles.get(at + 1, "assistant")
+        served = before == "assistant" and _ends_in_provider_result(bits, at - 1)
+        if role == "system" and ((before != "user" and not served) or after != "assistant"):
+            yield f"{noun} {at} is the system's, and does not stand between the user's and the assistant's"
+
+
+def _ends_in_provider_result(bits: list[Piece], at: int) -> bool:
+    kinds = [bit.kind for bit in bits if bit.at == at]
+    return bool(kinds) and kinds[-1].startswith("provider-")
+
+
 _RULES: dict[str, tuple[Rule, ...]] = {
     "anthropic": (
         _starts_with_user, _blank_text, _results_first, _unsigned_thoughts, _repeated_ids, _missing_ids,
-        _pairs_in_next_message, _provider_pairs, _ends_in_thinking,
+        _pairs_in_next_message, _provider_pairs, _ends_in_thinking, _system_in_place,
     ),
     "openai": (_text_only_results, _repeated_ids, _missing_ids, _pairs_in_tool_messages),
     "openai-responses": (_repeated_ids, _missing_ids, _pairs_by_id, _reasoning_leads),

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from snapshot.messages import File, Image, Message, Opaque, Part, Text, ToolCall, ToolResult, Transcript
+from snapshot.models.profile import ModelProfile
 from snapshot.parts.characters import is_blank
 from snapshot.parts.kinds import KINDS
 from snapshot.requests.fallback_text import (
@@ -46,7 +47,7 @@ _FOREIGN = ("args", "response", "partMetadata")
 _PARTS = frozenset(kind.name for kind in KINDS if kind.api == "gemini" and kind.family.startswith("provider"))
 
 
-def write(transcript: Transcript) -> dict[str, Any]:
+def write(transcript: Transcript, _reader: ModelProfile | None = None) -> dict[str, Any]:
     """The body parts `systemInstruction` (only if there is one) and `contents`."""
     own = transcript.format in FORMATS
     steps = plan(transcript, FORMATS, _is_sound)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from snapshot.messages import File, Image, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, Transcript
+from snapshot.models.profile import ModelProfile
 from snapshot.requests.fallback_text import (
     ELSEWHERE,
     NO_OUTPUT,
@@ -41,7 +42,7 @@ _AUDIO = {"audio/wav": "wav", "audio/mp3": "mp3", "audio/mpeg": "mp3"}
 _ANSWERS = frozenset({"annotations", "finish_reason", "id", "index", "logprobs", "model", "object", "usage"})
 
 
-def write(transcript: Transcript) -> dict[str, Any]:
+def write(transcript: Transcript, _reader: ModelProfile | None = None) -> dict[str, Any]:
     """The body part `messages`."""
     own = transcript.format in FORMATS
     messages: list[dict[str, Any]] = []

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from snapshot.messages import File, Image, Message, Opaque, Part, Text, ToolCall, ToolResult, Transcript
+from snapshot.models.profile import ModelProfile
 from snapshot.parts.characters import is_blank
 from snapshot.requests.fallback_text import (
     NO_OUTPUT,
@@ -38,7 +39,7 @@ _ROLES = {"system": "developer"}
 Item = dict[str, Any]
 
 
-def write(transcript: Transcript) -> dict[str, Any]:
+def write(transcript: Transcript, _reader: ModelProfile | None = None) -> dict[str, Any]:
     """The body part `input`."""
     own = transcript.format in FORMATS
     items: list[Item] = []
