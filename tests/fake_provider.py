@@ -634,6 +634,7 @@ class FakeProvider:
 
     Attributes:
         url: its address, without a path. requests: what arrived (a `Seen` each), the oldest first.
+        left: how many clients went away before the end of their answer.
     """
 
     def __init__(
@@ -650,13 +651,14 @@ class FakeProvider:
         self.otherwise: Callable[[Seen], Reply] = lambda _seen: say("ok")
         self._script: deque[Reply] = deque()
         self._lock = threading.Lock()
-        self._count = 0
+        self._count = self.left = 0
         self._seen: deque[Seen] = deque(maxlen=keep or None)
 
         class Handler(_Handler):
             fake = self
 
         self._server = _Server(("127.0.0.1", port), Handler)
+        self._server.fake = self
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
@@ -728,10 +730,13 @@ class FakeProvider:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 512
+    fake: FakeProvider
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of clients that went away, which is what many tests do."""
-        if not isinstance(sys.exception() if sys.version_info >= (3, 11) else None, OSError):
+        if isinstance(sys.exception(), OSError):
+            self.fake.left += 1
+        else:
             super().handle_error(request, client_address)
 
 

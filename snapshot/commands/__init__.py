@@ -36,5 +36,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "layouts": Command("layouts", "fill", "what is known of a model as a reader of pages"),
     "cost": Command("cost", "fill", "what a conversation costs each model, as text and as pages"),
+    "proxy": Command("proxy", "fill", "a local server in front of a provider, which makes requests fit"),
+    "mcp": Command("mcp", "fill", "an archive's exact text for any MCP client, over standard streams"),
     "replay": Command("replay", "fill", "what a recorded run costs as requests, under several policies"),
 }
