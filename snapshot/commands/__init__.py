@@ -38,8 +38,6 @@ COMMANDS: dict[str, Command] = {
     "cost": Command("cost", "fill", "what a conversation costs each model, as text and as pages"),
     "proxy": Command("proxy", "fill", "a local server in front of a provider, which makes requests fit"),
     "mcp": Command("mcp", "fill", "an archive's exact text for any MCP client, over standard streams"),
-    "claude-code": Command(
-        "claude_code", "fill", "hooks for Claude Code: its compactions lose nothing"
-    ),
+    "claude-code": Command("claude_code", "fill", "hooks for Claude Code: its compactions lose nothing"),
     "replay": Command("replay", "fill", "what a recorded run costs as requests, under several policies"),
 }

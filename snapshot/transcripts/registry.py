@@ -49,9 +49,7 @@ READ_ONLY = (
     "amp",
     "cline",
     "aider",
-    "pydantic-ai",
     "bedrock",
-    "inspect-ai",
     "smolagents",
 )
 """Those that have no writer."""

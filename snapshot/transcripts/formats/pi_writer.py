@@ -145,7 +145,7 @@ def _block(part: Part) -> Any:
             return {"type": "thinking", "thinking": text, **signed}
         case ToolCall(call_id, name, arguments):
             value = value_of(arguments)
-            asked = value if isinstance(value, dict) else arguments
+            asked: Any = value if isinstance(value, dict) else {}  # the tool takes no other
             return {"type": "toolCall", "id": call_id, "name": name, "arguments": asked}
         case Image(media_type, data, source):
             return {"type": "image", "data": base64_of(data) if data else source, "mimeType": media_type}
