@@ -18,7 +18,8 @@ DOCS = Path(__file__).resolve().parents[1] / "docs" / "integrations.md"
 BLOCKS = dict(re.findall(r"<!-- run: (\S+) -->\n```python\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL))
 PACKAGES = {
     "anthropic": "anthropic", "litellm": "litellm", "langchain": "langchain_anthropic",
-    "openai-agents": "agents", "pydantic-ai": "pydantic_ai", "inspect-ai": "inspect_ai", "smolagents": "smolagents",
+    "openai-agents": "agents", "pydantic-ai": "pydantic_ai",
+    "inspect-ai": "inspect_ai", "smolagents": "smolagents",
 }  # fmt: skip
 CALLS = 45
 ENDS = {"inspect-ai": ("submit", {"answer": "Done"}), "smolagents": ("final_answer", {"answer": "Done"})}
@@ -62,9 +63,8 @@ def project(tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore")  # those of the frameworks are theirs
-@pytest.mark.usefixtures("project")
 @pytest.mark.parametrize("name", PACKAGES)
-def test_a_block_compacts_and_goes_on(name, monkeypatch):
+def test_a_block_compacts_and_goes_on(name, project, monkeypatch):
     pytest.importorskip(PACKAGES[name])
     asked = 0
 
@@ -83,8 +83,10 @@ def test_a_block_compacts_and_goes_on(name, monkeypatch):
             ("OPENAI_BASE_URL", f"{fake.url}/v1"),
         ):
             monkeypatch.setenv(variable, url)
-        code = BLOCKS[name].replace("200_000", "40_000").replace("https://api.openai.com", fake.url)
-        exec(compile(code, f"{DOCS}:{name}", "exec"), {"__name__": "block"})
+        code = BLOCKS[name].replace("200_000", "40_000")
+        path = project / "block.py"  # smolagents reads the source of its tools
+        path.write_text(code, "utf-8")
+        exec(compile(code, str(path), "exec"), {"__name__": "block"})
         requests = [seen for seen in fake.requests if not seen.count]
     assert len(requests) > CALLS
     assert max(seen.tokens for seen in requests) < 40_000
