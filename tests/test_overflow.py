@@ -345,3 +345,30 @@ def test_time_grows_with_length_at_most(piece):
     """Were the work quadratic, this would not end."""
     small, large = (classify_error((piece * size)[:size]) for size in (1 << 16, 1 << 20))
     assert large.kind == small.kind
+
+
+class ContextOverflowError(Exception):
+    """As frameworks call what they raise where they have judged already."""
+
+
+class RefusedByUs(ContextOverflowError):
+    """One that descends from it."""
+
+
+@pytest.mark.parametrize("kind", [ContextOverflowError, RefusedByUs])
+@pytest.mark.parametrize("text", ["", "boom", "Input tokens exceed the configured limit"])
+def test_a_framework_that_has_judged_is_believed(kind, text):
+    found = classify_error(kind(text))
+    assert (found.overflow, found.kind) == (True, "context")
+
+
+def test_words_say_more_than_the_name_of_a_class():
+    found = classify_error(ContextOverflowError("prompt is too long: 210000 tokens > 200000 maximum"))
+    assert (found.requested, found.limit) == (210_000, 200_000)
+    assert classify_error(ContextOverflowError("Rate limit reached, please try again in 20s")).overflow is False
+
+
+def test_the_name_of_a_class_that_caused_it_counts():
+    error = RuntimeError("the run failed")
+    error.__cause__ = ContextOverflowError("")
+    assert classify_error(error).overflow

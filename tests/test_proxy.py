@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,6 +119,12 @@ def test_compressed_answers_and_requests_pass(fake: FakeProvider, url: str) -> N
     packed = gzip.compress(json.dumps(body).encode())
     assert post(url, "/v1/messages", packed, **{"content-encoding": "gzip"}).status_code == 200
     assert fake.requests[-1].body == packed
+    zstd = pytest.importorskip("backports.zstd") if sys.version_info < (3, 14) else None
+    if zstd is not None:  # Codex sends this
+        said = steps_of("openai-responses", TOO_MUCH)
+        frozen = zstd.compress(json.dumps(body_of("openai-responses", said)).encode())
+        assert post(url, "/v1/responses", frozen, **{"content-encoding": "zstd"}).status_code == 200
+        assert pages_in(fake.requests[-1].json)
     large = gzip.compress(json.dumps(body_of("anthropic", steps_of("anthropic", TOO_MUCH))).encode())
     assert post(url, "/v1/messages", large, **{"content-encoding": "gzip"}).status_code == 200
     assert "content-encoding" not in fake.requests[-1].headers
@@ -326,6 +333,16 @@ def test_what_cannot_be_smaller_is_refused_in_the_providers_words(fake: FakeProv
     assert answer.status_code == 400
     assert "prompt is too long" in answer.text
     assert len(fake.requests) <= 2
+
+
+def test_a_refusal_with_figures_of_something_else(fake: FakeProvider, url: str) -> None:
+    said = steps_of("anthropic", TOO_MUCH)
+    post(url, "/v1/messages", body_of("anthropic", said))
+    fake.script(overflow(), say("ok"))  # 200,001 tokens, it says, where a tenth of that was sent
+    said += steps_of("anthropic", 1, task="", first=TOO_MUCH)
+    assert post(url, "/v1/messages", body_of("anthropic", said)).status_code == 200
+    first, again = fake.requests[-2:]
+    assert again.tokens < first.tokens
 
 
 def test_a_model_that_is_not_known(fake: FakeProvider, settings: dict[str, Any]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 
 import snapshot
 from snapshot.compaction.summary.clip import clip
-from snapshot.compaction.summary.prompted import SummaryRequest, summarize
+from snapshot.compaction.summary.prompted import CutOff, Summarizer, SummaryRequest, summarize
 from snapshot.errors import CannotFit, SnapshotError
 from snapshot.messages import Message, Reasoning, Text, ToolCall, ToolResult
 from snapshot.models.tokens import text_tokens
@@ -320,19 +322,41 @@ def test_it_is_linear():
 REQUEST = SummaryRequest("system", "prompt", 77)
 
 
+class OnlySync:
+    """A call that gives a context manager of the synchronous kind alone."""
+
+    def __init__(self, call) -> None:
+        self.call = call
+
+    def __call__(self, **options):
+        made = self.call(**options)
+
+        class Manager:
+            def __enter__(self):
+                return made.__enter__()
+
+            def __exit__(self, *raised):
+                return None
+
+        return Manager()
+
+
 def test_the_anthropic_adapter():
     asked: dict = {}
 
-    def create(**options):
+    def stream(**options):
         asked.update(options)
         blocks = [SimpleNamespace(type="thinking"), SimpleNamespace(type="text", text="sum")]
-        return SimpleNamespace(content=blocks, stop_reason=stop)
+        answer = SimpleNamespace(content=blocks, stop_reason=stop)
+        return nullcontext(SimpleNamespace(get_final_message=lambda: answer))
 
-    client = SimpleNamespace(messages=SimpleNamespace(create=create))
+    client = SimpleNamespace(messages=SimpleNamespace(stream=OnlySync(stream)))
     stop = "end_turn"
     assert anthropic_summarizer(client, "m")(REQUEST) == "sum"
     assert asked == {"model": "m", "max_tokens": 77, "system": "system",
                      "messages": [{"role": "user", "content": "prompt"}]}  # fmt: skip
+    stop = "max_tokens"
+    assert isinstance(anthropic_summarizer(client, "m")(REQUEST), CutOff)
     stop = "refusal"
     with pytest.raises(SnapshotError, match="refused"):
         anthropic_summarizer(client, "m")(REQUEST)
@@ -343,8 +367,9 @@ def test_the_openai_adapter():
 
     def create(**options):
         asked.update(options)
-        return SimpleNamespace(choices=[SimpleNamespace(message=message)])
+        return SimpleNamespace(choices=[SimpleNamespace(message=message, finish_reason=reason)])
 
+    reason = "stop"
     client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
     message = SimpleNamespace(content="sum", refusal=None)
     assert openai_summarizer(client, "m")(REQUEST) == "sum"
@@ -352,6 +377,8 @@ def test_the_openai_adapter():
         77,
         ["system", "user"],
     )
+    reason = "length"
+    assert isinstance(openai_summarizer(client, "m")(REQUEST), CutOff)
     message = SimpleNamespace(content=None, refusal="no")
     with pytest.raises(SnapshotError, match="refused"):
         openai_summarizer(client, "m")(REQUEST)
@@ -372,3 +399,90 @@ def test_the_litellm_adapter(monkeypatch):
     monkeypatch.setitem(sys.modules, "litellm", None)
     with pytest.raises(SnapshotError, match="pip install"):
         litellm_summarizer("p/m")
+
+
+# --- the summarizer's own limits, and answers that were cut off
+
+
+def test_a_summarizer_is_asked_within_its_own_limits():
+    """The model that is compacted for has a window of a million, the one that summarizes has its own."""
+    asked: list[SummaryRequest] = []
+
+    def call(request: SummaryRequest) -> str:
+        asked.append(request)
+        return "Goal: [user] fix it."
+
+    small = Summarizer(call, window=30_000, max_output=900, reader=READER)
+    messages = [{"role": "user", "content": f"Task {n}: " + "words of it " * 900} for n in range(300)]
+    done = snapshot.compact(
+        messages, model="claude-opus-4-8", window=400_000, rungs=("summarize",), summarize=small
+    )
+    assert done.archive is not None
+    assert done.archive.summary == "Goal: [user] fix it."
+    assert len(asked) > 10
+    assert max(one.max_tokens for one in asked) <= 900
+    for one in asked:
+        took = text_tokens(one.system, READER) + text_tokens(one.prompt, READER) + one.max_tokens
+        assert took <= 30_000
+
+
+@pytest.mark.parametrize(
+    ("model", "like", "window", "most"),
+    [
+        ("claude-haiku-4-5", "", 200_000, 64_000),
+        ("azure/summaries", "gpt-4o-mini", 128_000, 16_384),
+        ("my-own", "", 0, 0),
+    ],
+)
+def test_a_summarizer_knows_its_model(model, like, window, most):
+    made = openai_summarizer(SimpleNamespace(), model, like=like)
+    assert (made.window, made.max_output) == (window, most)
+    told = openai_summarizer(SimpleNamespace(), model, like=like, window=9_000, max_output=500)
+    assert (told.window, told.max_output) == (9_000, 500)
+
+
+def test_an_answer_that_was_cut_off_is_asked_for_again():
+    asked: list[str] = []
+
+    def call(request: SummaryRequest) -> str:
+        asked.append(request.prompt)
+        return CutOff("Goal: and th") if len(asked) == 1 else "Goal: short"
+
+    made = summarize([user("a")], call, window=9000, output_tokens=500, reader=READER)
+    assert (made.text, made.requests, made.cut_off) == ("Goal: short", 2, 0)
+    assert asked[1].startswith(asked[0])
+    assert "at most 250 tokens" in asked[1]
+
+
+def test_an_answer_that_is_cut_off_twice_says_so():
+    made = summarize(
+        [user("a")], lambda _: CutOff("word " * 5000), window=9000, output_tokens=500, reader=READER
+    )
+    assert made.cut_off == 1
+    assert made.text.endswith("[the summary was cut off here, at the summarizer's limit]")
+    assert text_tokens(made.text, READER) <= 500
+    messages = [{"role": "user", "content": f"Task {n}: " + "words of it " * 900} for n in range(30)]
+    done = snapshot.compact(
+        messages,
+        model="claude-opus-4-8",
+        window=60_000,
+        rungs=("summarize",),
+        summarize=lambda _: CutOff("Goal: unfin"),
+    )
+    assert "ended at the summarizer's limit" in str(done.report)
+    with pytest.raises(SnapshotError, match="empty answer"):
+        summarize([user("a")], lambda _: CutOff(""), window=9000, output_tokens=500, reader=READER)
+
+
+def test_an_asynchronous_summarizer_wants_acompact():
+    async def call(_request: SummaryRequest) -> str:
+        await asyncio.sleep(0)
+        return "Goal: [user] fix it."
+
+    messages = [{"role": "user", "content": f"Task {n}: " + "words of it " * 900} for n in range(30)]
+    settings = {"model": "claude-opus-4-8", "window": 60_000, "rungs": ("summarize",), "summarize": call}
+    with pytest.raises(SnapshotError, match="use acompact"):
+        snapshot.compact(messages, **settings)
+    done = asyncio.run(snapshot.acompact(messages, **settings))
+    assert done.archive is not None
+    assert done.archive.summary == "Goal: [user] fix it."

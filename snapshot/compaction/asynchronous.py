@@ -15,7 +15,7 @@ from typing import Any, Unpack
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.compact import Compaction, compact
 from snapshot.compaction.options import Options, Settings, Trigger, spell_out_settings
-from snapshot.compaction.summary.prompted import SummaryRequest
+from snapshot.compaction.summary.prompted import Summarizer, SummaryRequest
 from snapshot.messages import Transcript
 
 __all__ = ["acompact", "beside_the_loop"]
@@ -62,7 +62,7 @@ async def beside_the_loop(call: Callable[..., Compaction], options: Options) -> 
         if stopped.is_set():
             raise _Stopped
         assert options.summarize is not None
-        answer: Any = options.summarize(request)
+        answer = options.summarize(request)
         if not inspect.isawaitable(answer):
             return answer
         waiting = asyncio.run_coroutine_threadsafe(_awaited(answer), loop)
@@ -72,7 +72,11 @@ async def beside_the_loop(call: Callable[..., Compaction], options: Options) -> 
         finally:
             asked.discard(waiting)
 
-    watched = replace(options, progress=progress, summarize=summarize if options.summarize else None)
+    watched = replace(options, progress=progress)
+    if isinstance(options.summarize, Summarizer):
+        watched = replace(watched, summarize=replace(options.summarize, call=summarize))
+    elif options.summarize is not None:
+        watched = replace(watched, summarize=summarize)
     work = partial(contextvars.copy_context().run, partial(call, options=watched))
     try:
         return await loop.run_in_executor(None, work)

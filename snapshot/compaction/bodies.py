@@ -65,12 +65,22 @@ def _own_body(given: Given, sent: Transcript, api: str, reader: ModelProfile | N
     from snapshot.requests import LISTED, api_of
     from snapshot.requests.check import check
 
-    if sent.messages is not given.transcript.messages or api_of(sent.format) != api:
+    if sent.messages is not given.transcript.messages or isinstance(given.value, Transcript):
         return None
-    if isinstance(given.value, Transcript):
+    if api_of(sent.format) != api and not _in_words(given, api):
         return None
     body = {LISTED[api]: given.plain_list(), **given.plain_beside()}
     within = api == "anthropic" and reader is not None and not reader.midway_system
     if within and any(message.role == "system" for message in sent.messages[given.beside :]):
         return None
     return None if check(body, api) else body
+
+
+def _in_words(given: Given, api: str) -> bool:
+    """Whether the list is of words alone, which two of the APIs have in the same form."""
+    if api not in ("anthropic", "openai"):
+        return False
+    return all(
+        isinstance(item, dict) and item.keys() == {"role", "content"} and isinstance(item["content"], str)
+        for item in given.plain_list()
+    )

@@ -101,11 +101,9 @@ class Compaction(InPlace):
             notes += (f"{reader.title}: it gets no pages; its window is the one given",)
         if self.awaits_user and not self.report.no_op:
             notes += ("it ends with the assistant's words: append the user's next message before it is sent",)
-        return (
-            self
-            if not notes
-            else replace(self, report=replace(self.report, notes=(*self.report.notes, *notes)))
-        )
+        if not notes:
+            return self
+        return replace(self, report=replace(self.report, notes=(*self.report.notes, *notes)))
 
     def without_pages(self) -> Compaction:
         """The same conversation with text in place of its pages, where the model refuses or misreads them.

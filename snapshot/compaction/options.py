@@ -11,7 +11,7 @@ from inspect import Parameter, signature
 from os import PathLike
 from typing import Any, Literal, TypedDict, TypeVar, cast, get_args
 
-from snapshot.compaction.summary.prompted import SummaryRequest
+from snapshot.compaction.summary.prompted import Summarize
 from snapshot.errors import SnapshotError
 from snapshot.redaction import Redactor
 
@@ -58,7 +58,7 @@ class Settings(TypedDict, total=False):
     protect: Collection[str]
     focus: str
     keep_fields: Sequence[str]
-    summarize: Callable[[SummaryRequest], str] | None
+    summarize: Summarize | None
     digest: bool | None
     layout: str | None
     reasoning: bool
@@ -94,7 +94,9 @@ class Options:
         protect: names of tools whose results are never elided.
         focus: what the compaction should keep in view, for summaries and the reading guide.
         keep_fields: names of fields of tool results that must survive.
-        summarize: makes a summary; `snapshot.summarizers` has some.
+        summarize: makes a summary; `snapshot.summarizers` has some, which know their model's limits. A
+            function of one's own is taken to have those of `model`, unless it is a
+            `snapshot.summarizers.Summarizer`.
         digest: whether the offline digest may stand where only a summary would do and none can be made; None:
             as the last resort of `recover`, and not of `compact`.
         layout: name of a layout in place of the model's own; also insists on pages for an unknown reader.
@@ -127,7 +129,7 @@ class Options:
     protect: frozenset[str] = frozenset()
     focus: str = ""
     keep_fields: tuple[str, ...] = ()
-    summarize: Callable[[SummaryRequest], str] | None = None
+    summarize: Summarize | None = None
     digest: bool | None = None
     layout: str | None = None
     reasoning: bool = False

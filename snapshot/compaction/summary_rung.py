@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -13,8 +12,9 @@ from snapshot.compaction.candidate import Candidate, Step
 from snapshot.compaction.context import Context
 from snapshot.compaction.image_rung import within_limits, without_images
 from snapshot.compaction.limits import excess
+from snapshot.compaction.summary.clip import clip
 from snapshot.compaction.summary.offline import digest
-from snapshot.compaction.summary.prompted import SummaryRequest, summarize
+from snapshot.compaction.summary.prompted import Summarize, Summarizer, summarize
 from snapshot.compaction.verbatim import fitted
 
 __all__ = ["SummaryRung"]
@@ -34,7 +34,7 @@ class SummaryRung:
     """
 
     name: ClassVar[str] = "summarize"
-    call: Callable[[SummaryRequest], str] | None = None
+    call: Summarize | None = None
 
     def apply(self, candidate: Candidate, goal: int) -> Step:
         """The candidate with a summary in place of its middle."""
@@ -86,18 +86,23 @@ class SummaryRung:
             return text, "an offline digest"
         previous = former.summary if former is not None else ""
         known = len(former.messages) if former is not None and previous else 0
+        own = self.call if isinstance(self.call, Summarizer) else Summarizer(self.call)
+        longest = own.max_output or budget
         made = summarize(
             archive.messages[known:],
             self.call,
             previous=previous,
             focus=context.options.focus,
             keep_fields=context.options.keep_fields,
-            window=context.budget.window,
-            output_tokens=budget,
-            reader=context.reader,
+            window=own.window or context.budget.window,
+            output_tokens=min(budget, longest),
+            reader=own.reader or context.reader,
             first_turn=context.turn_at(archive.head + known),
         )
-        return made.text, f"a summary, made in {made.requests} requests"
+        cut = f"; {made.cut_off} answers ended at the summarizer's limit" if made.cut_off else ""
+        # Counted by the summarizer's tokens so far; it has to fit by those of the model that reads it.
+        text = clip(made.text, budget, context.reader)
+        return text, f"a summary, made in {made.requests} requests{cut}"
 
 
 def _verbatim_room(context: Context) -> int:

@@ -15,7 +15,7 @@ from typing import Any, Literal, cast
 
 import msgspec
 
-from snapshot.messages import Transcript
+from snapshot import Transcript, from_messages
 from snapshot.parts import exact_json
 
 __all__ = ["Call", "Route", "parse", "refusal", "route_of"]
@@ -112,8 +112,6 @@ class Call:
             TranscriptError: it is not as the API has it.
             ValueError: it is no JSON.
         """
-        from snapshot.transcripts import from_messages
-
         values = [exact_json.decode(bytes(item).decode()) for item in self.items]
         body = {_LISTS[self.api]: values}
         return from_messages(body, format=_FORMATS.get(self.api, self.api))

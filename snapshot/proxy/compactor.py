@@ -15,20 +15,29 @@ from functools import cached_property, lru_cache
 from threading import Lock
 from typing import Any
 
-from snapshot.compaction import Archive, Compaction, Options, compact
+from snapshot import (
+    Archive,
+    CannotFit,
+    Compaction,
+    LayoutError,
+    ModelProfile,
+    Options,
+    Redactor,
+    SnapshotError,
+    Text,
+    Transcript,
+    classify_error,
+    compact,
+    recover,
+)
 from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.options import Budget
-from snapshot.errors import LayoutError, SnapshotError
-from snapshot.messages import Text, Transcript
 from snapshot.models.ids import profile_for
-from snapshot.models.profile import ModelProfile
 from snapshot.models.tokens import text_tokens
 from snapshot.proxy.apis import Call
 from snapshot.proxy.identity import chain_of, root_of, session_of
 from snapshot.proxy.settings import ProxySettings
 from snapshot.proxy.store import Kept, Store
-from snapshot.recovery import classify_error, recover
-from snapshot.redaction import Redactor
 
 __all__ = ["Compactor", "Decision"]
 
@@ -40,6 +49,8 @@ _BYTES_A_TOKEN = 2
 # Statuses that say something of the request's size. An error of the server says nothing of it, but for some
 # local ones.
 REFUSALS = frozenset({400, 413, 422, 429, 500})
+# A refusal that names no figures.
+_TOO_LONG = {"status": 400, "body": {"error": {"code": "context_length_exceeded", "message": "too long"}}}
 _TITLE = 80
 _COUNT_EVERY = 1.0  # seconds
 
@@ -180,9 +191,13 @@ class Compactor:
                 return None
             sent = decision.done.transcript if decision.done else decision.transcript
             former = decision.done.archive if decision.done else None
-            done = recover(
-                sent, error, model=self._model(call), archive=former, options=self._options(call, host)
-            )
+            model, options = self._model(call), self._options(call, host)
+            try:
+                done = recover(sent, error, model=model, archive=former, options=options)
+            except CannotFit:  # by the error's figures, which may be of something else
+                if cause.requested is None:
+                    raise
+                done = recover(sent, _TOO_LONG, model=model, archive=former, options=options)
             if done.report.no_op or done.archive is None:
                 return None
             kept = decision.kept

@@ -21,13 +21,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from snapshot.compaction import Archive
+from snapshot import Archive, ArchiveError, Source
 from snapshot.compaction.pagination import Pagination
-from snapshot.errors import ArchiveError
 from snapshot.pages.render import Typesetter
 from snapshot.proxy.settings import ProxySettings
 from snapshot.proxy.store import Store
-from snapshot.source.source import Source
 
 __all__ = ["Overview", "page_png"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from importlib import import_module
 from typing import Any, Literal, cast
 
 __all__ = ["Peek", "decoded"]
@@ -82,14 +83,14 @@ def decoded(data: bytes, encoding: str, most: int) -> bytes | None:
 
 
 def _zstd(data: bytes, most: int) -> bytes | None:
-    try:
-        from compression import zstd  # pyright: ignore[reportMissingImports] - from Python 3.14 on
-    except ImportError:
+    for name in ("compression.zstd", "backports.zstd"):  # the standard library's, from Python 3.14 on
         try:
-            from backports import zstd
+            unpack: Any = import_module(name).ZstdDecompressor()
+            break
         except ImportError:
-            return None
-    unpack: Any = cast(Any, zstd).ZstdDecompressor()
+            continue
+    else:
+        return None
     try:
         plain = unpack.decompress(data, most)
     except Exception:  # ZstdError, of whichever of the two modules

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from snapshot.errors import SnapshotError
+from snapshot import SnapshotError
 
 __all__ = ["UPSTREAMS", "ProxySettings", "default_store"]
 

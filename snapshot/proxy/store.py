@@ -12,14 +12,13 @@ import threading
 import time
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from snapshot.compaction import Archive
-from snapshot.errors import ArchiveError, SnapshotError
+from snapshot import Archive, ArchiveError, SnapshotError
 
 __all__ = ["FIGURES", "ArchiveRow", "Kept", "Store"]
 
@@ -152,7 +151,7 @@ class Store:
             self._open.clear()
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _writing(self) -> Generator[sqlite3.Connection]:
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         try:

@@ -7,6 +7,8 @@ What providers say is data, `snapshot/recovery/overflow.toml`; this is the engin
   case), `codes` (one of them is a code of the error), `status` (the HTTP status is one of them; 0 stands for
   none told), `provider` (a part of its name, as the caller or the exception gives it), `bodyless` (the error
   says nothing but its status), `sole` (it has no second text)
+* `classes`: a class of the exception, or one that it descends from, has one of these names, and no rule
+  before says more
 * `structure`: the words of size and the figures of the error say its kind, by `structure.py`; with "figures"
   only if it names some
 * `unit` of the figures; `less`: sending less is a cure although the kind says nothing of it
@@ -113,6 +115,7 @@ class _Rule:
     kind: str
     pattern: re.Pattern[str] | None
     codes: frozenset[str]
+    classes: frozenset[str]
     status: frozenset[int]
     provider: tuple[str, ...]
     bodyless: bool
@@ -173,6 +176,8 @@ def _judge(said: ErrorFacts, table: _Table, provider: str) -> ErrorClass:
         if rule.provider and not any(name in who for name in rule.provider):
             continue
         if rule.codes and rule.codes.isdisjoint(said.codes):
+            continue
+        if rule.classes and rule.classes.isdisjoint(said.classes):
             continue
         if (rule.bodyless and text) or (rule.sole and len(said.texts) > 1):
             continue
@@ -279,6 +284,7 @@ def _table() -> _Table:
                 kind=rule["kind"],
                 pattern=_compiled(rule["pattern"]) if "pattern" in rule else None,
                 codes=frozenset(rule.get("codes", ())),
+                classes=frozenset(rule.get("classes", ())),
                 status=frozenset(rule.get("status", ())),
                 provider=tuple(rule.get("provider", ())),
                 bodyless=rule.get("bodyless", False),

@@ -44,6 +44,7 @@ class ErrorFacts:
         figures: numbers that the body gives in fields of their own, by name of the verdict's field.
         input, output: tokens that a response reports, None if it does not.
         hints: names that tell the provider: of a module, of a host.
+        classes: names of the exception's class and of those that it descends from.
     """
 
     keys: Mapping[str, Any]
@@ -55,6 +56,7 @@ class ErrorFacts:
     input: int | None = None
     output: int | None = None
     hints: list[str] = field(default_factory=list)
+    classes: set[str] = field(default_factory=set)
     nodes: int = 0
 
     @property
@@ -192,6 +194,7 @@ def extract(error: object, said: ErrorFacts) -> ErrorFacts:
     """`said`, filled with what `error` says: one exception without its causes, or any other value."""
     if not isinstance(error, BaseException):
         return _extract_value(error, said)
+    said.classes |= {owner.__name__ for owner in type(error).__mro__}
     said.hints += [type(error).__module__, str(_get(error, "llm_provider") or "")]
     response = _get(error, "response")
     for owner in (error, response):

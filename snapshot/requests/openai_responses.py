@@ -2,6 +2,8 @@
 
 Items that came from this API keep their ids, and reasoning stands before what it led to. Where an item had to
 be built anew, all of its message are, without ids and without the reasoning: half of them would be refused.
+Words of the assistant without an id are the text of a message: blocks of output text are the service's own,
+which have an id and a status.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ def write(transcript: Transcript, _reader: ModelProfile | None = None) -> dict[s
     seen: set[str] = set()
     for planned in plan(transcript, FORMATS, _is_sound):
         step = _alike(_once(planned, seen))
-        items += _settled(step.message.raw) if step.message.raw else _spoken(step.message, own)
+        came = _settled(step.message.raw)
+        came = list(_in_text(came)) if transcript.format == "codex" else came
+        items += came or _spoken(step.message, own)
         for results in step.results:
             items += results.raw or [_output(p, own) for p in results.parts if isinstance(p, ToolResult)]
     return clean({"input": items or [_message("user", [{"type": "input_text", "text": OPENER}])]})
@@ -80,40 +84,54 @@ def _settled(raw: tuple[Item, ...]) -> list[Item]:
     return items
 
 
+def _in_text(items: list[Item]) -> Iterator[Item]:
+    """Items as a log keeps them: what the assistant said has lost its ids there."""
+    for item in items:
+        content = item.get("content")
+        blocks = content if isinstance(content, list) else []
+        texts = [block.get("text") for block in blocks if block.get("type") == "output_text"]
+        if item.get("role") != "assistant" or item.get("id") or not texts or len(texts) < len(blocks):
+            yield item
+        else:
+            yield from ({"type": "message", "role": "assistant", "content": text} for text in texts)
+
+
 def _message(role: str, content: list[dict[str, Any]]) -> Item:
     return {"type": "message", "role": _ROLES.get(role, role), "content": content}
 
 
 def _spoken(message: Message, own: bool) -> Iterator[Item]:
     """Messages and calls in their order."""
-    content: list[dict[str, Any]] = []
+    if message.role != "assistant":
+        content = [
+            block for part in message.parts if not blank(part) for block in _block(message.role, part, own)
+        ]
+        if content:
+            yield _message(message.role, content)
+        return
     for part in message.parts:
-        if isinstance(part, ToolCall):
-            if content:
-                yield _message(message.role, content)
-                content = []
-            yield {
-                "type": "function_call",
-                "call_id": part.id,
-                "name": name_of(part),
-                "arguments": arguments_text(part),
-            }
-        elif not blank(part):
-            content += _block(message.role, part, own)
-    if content:
-        yield _message(message.role, content)
+        match part:
+            case ToolCall():
+                yield {
+                    "type": "function_call",
+                    "call_id": part.id,
+                    "name": name_of(part),
+                    "arguments": arguments_text(part),
+                }
+            case Opaque() if is_sealed(part):
+                pass
+            case Text() | Image() | File() | Opaque() if not blank(part):
+                yield {"type": "message", "role": "assistant", "content": in_words(part)}
 
 
 def _block(role: str, part: Part, own: bool) -> Iterator[dict[str, Any]]:
     match part:
-        case Text(text, True) if role == "assistant":
-            yield {"type": "refusal", "refusal": text}
         case Image() | File() if role == "user":
             yield _shown(part, own)
         case Opaque() if is_sealed(part):
             pass
         case Text() | Image() | File() | Opaque():
-            yield {"type": "output_text" if role == "assistant" else "input_text", "text": in_words(part)}
+            yield {"type": "input_text", "text": in_words(part)}
 
 
 def _shown(part: Image | File, own: bool) -> dict[str, Any]:

@@ -5,16 +5,25 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from snapshot.compaction.summary.prompted import Summarize, SummaryRequest
+from snapshot.compaction.summary.prompted import Summarizer, SummaryRequest
 from snapshot.errors import SnapshotError
+from snapshot.summarizers._limits import limited
+from snapshot.summarizers.openai import text_of
 
 __all__ = ["litellm_summarizer"]
 
 
-def litellm_summarizer(model: str, **options: Any) -> Summarize:
+def litellm_summarizer(
+    model: str, *, window: int = 0, max_output: int = 0, like: str = "", **options: Any
+) -> Summarizer:
     """A summarizer that asks `model`, an id as LiteLLM writes it; `options` go to each call as they are.
 
-    LiteLLM's own errors pass through.
+    LiteLLM's own errors pass through; a refusal is a `SnapshotError`.
+
+    Args:
+        model: its model.
+        window, max_output: its limits in tokens; 0: those that are known of it.
+        like: the id of the model behind it, where its own says nothing, as deployments at Azure have.
 
     Raises:
         SnapshotError: LiteLLM is not installed.
@@ -34,6 +43,6 @@ def litellm_summarizer(model: str, **options: Any) -> Summarize:
             ],
             **options,
         )
-        return answer.choices[0].message.content or ""
+        return text_of(answer, model)
 
-    return call
+    return limited(call, model, window=window, max_output=max_output, like=like)

@@ -8,7 +8,8 @@ pass for an instruction or for another speaker.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -22,7 +23,7 @@ from snapshot.models.tokens import text_tokens
 if TYPE_CHECKING:
     from snapshot.models.profile import ModelProfile
 
-__all__ = ["Summarize", "Summary", "SummaryRequest", "summarize"]
+__all__ = ["CutOff", "Summarize", "Summarizer", "Summary", "SummaryRequest", "summarize"]
 
 _SYSTEM = """\
 You write the summary that replaces the older part of a conversation between a user and an assistant with
@@ -38,6 +39,10 @@ Mark where each point comes from: [user] what the user said, in the user's own w
 [tool] what a tool reported; [model] what the assistant inferred or claims. Never turn one into another.
 Where the user took something back, only the newest holds. Copy names, numbers, paths and ids exactly.
 Name errors and refusals. Keep what the earlier summary says unless it is superseded."""
+_SHORTER = (
+    "An answer to this was cut off at its limit. Answer in at most {} tokens, the most important first."
+)
+_CUT = "[the summary was cut off here, at the summarizer's limit]"
 _LEAST_OUTPUT = 64
 _LEAST_ROOM = 128
 # The estimate errs: logs and ids cost more tokens than it says. This share of the window stays free.
@@ -53,8 +58,38 @@ class SummaryRequest:
     max_tokens: int
 
 
-Summarize: TypeAlias = Callable[[SummaryRequest], str]
-"""Makes an answer of a request. Its own errors (network, provider) pass through."""
+class CutOff(str):
+    """The text of an answer that ended at its limit of tokens, and not because it was done."""
+
+    __slots__ = ()
+
+
+Summarize: TypeAlias = Callable[[SummaryRequest], str | Awaitable[str]]
+"""Makes an answer of a request: a `CutOff` where the model was not done. Its own errors (network, provider)
+pass through. Where it gives an awaitable, only `snapshot.acompact` and `snapshot.arecover` can use it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summarizer:
+    """A summarizer with limits of its own; it is called as a plain function is.
+
+    Attributes:
+        call: makes an answer of a request.
+        window: tokens of its context window, its answer included; 0 where they are not known: those of the
+            model that is compacted for are taken.
+        max_output: tokens of its longest answer; 0 where they are not known.
+        reader: what is known of its model; None: its tokens are taken to be those of the model that is
+            compacted for.
+    """
+
+    call: Summarize
+    window: int = 0
+    max_output: int = 0
+    reader: ModelProfile | None = None
+
+    def __call__(self, request: SummaryRequest) -> str | Awaitable[str]:
+        """The answer to a request."""
+        return self.call(request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +101,14 @@ class Summary:
         requests: how often the summarizer was asked.
         facts: name and value of the fields that are certainly in the text.
         left_out: values of such fields that had no room.
+        cut_off: answers that ended at their limit, the second time too; the text says so where it ends.
     """
 
     text: str
     requests: int
     facts: tuple[tuple[str, str], ...] = ()
     left_out: int = 0
+    cut_off: int = 0
 
 
 def summarize(
@@ -88,9 +125,10 @@ def summarize(
 ) -> Summary:
     """A summary of `messages`, folded into the `previous` one.
 
-    An answer without a letter or digit is an error. One that is longer than the budget keeps its head and
-    its tail, with a mark between that says how many characters were left out: goal and constraints stand
-    first in it, next steps and critical context last.
+    An answer without a letter or digit is an error. One that was cut off at its limit is asked for once more,
+    at half the length; if that is cut off as well, it is taken, with a line at its end that says so. One that
+    is longer than the budget keeps its head and its tail, with a mark between that says how many characters
+    were left out: goal and constraints stand first in it, next steps and critical context last.
 
     Args:
         messages: what is new since `previous`.
@@ -119,7 +157,7 @@ def summarize(
     facts = tuple(dict.fromkeys((*carried(previous), *facts)))
     prompts = _Prompts(focus, tuple(keep_fields), reader)
     usable = window - int(_MARGIN * window)
-    fixed = text_tokens(_SYSTEM, reader) + prompts.fixed
+    fixed = text_tokens(_SYSTEM, reader) + prompts.fixed + text_tokens(_SHORTER, reader) + 8
     # History, the summary so far and the next one share what is left.
     free = usable - fixed
     output = min(output_tokens, (free - _LEAST_ROOM) // 2, free // 3)
@@ -137,18 +175,28 @@ def summarize(
         # Too long to stand beside the history, so it is the history's first entry, in parts if need be.
         entries, text = [Entry("earlier summary", text, "model"), *entries], ""
 
-    requests = 0
+    requests = cut_off = 0
     while entries:
         room = usable - fixed - output - (text_tokens(text, reader) if text else 0)
         taken, entries = pack(entries, room, reader)
         requests += 1
         prompt = prompts.prompt(taken, text, part=requests, last=not entries, tokens=output)
-        text = _checked(call(SummaryRequest(_SYSTEM, prompt, output)), output, reader)
+        answer = call(SummaryRequest(_SYSTEM, prompt, output))
+        if isinstance(answer, CutOff):
+            requests += 1
+            again = f"{prompt}\n{_SHORTER.format(output // 2)}"
+            answer = call(SummaryRequest(_SYSTEM, again, output))
+        text = _checked(answer, output, reader)
+        cut_off += isinstance(answer, CutOff)
     text, kept = with_resources(text, facts, output, reader)
-    return Summary(text, requests, kept, len(facts) - len(kept))
+    return Summary(text, requests, kept, len(facts) - len(kept), cut_off)
 
 
 def _checked(answer: object, output: int, reader: ModelProfile) -> str:
+    if inspect.isawaitable(answer):
+        if inspect.iscoroutine(answer):
+            answer.close()
+        raise SnapshotError("the summarizer is asynchronous: use acompact or arecover, or another client")
     if not isinstance(answer, str):
         raise SnapshotError(
             f"the summarizer gave {type(answer).__name__} where a text was due; nothing changed"
@@ -157,7 +205,10 @@ def _checked(answer: object, output: int, reader: ModelProfile) -> str:
         raise SnapshotError(
             "the summarizer gave an empty answer; nothing changed, try again or another model"
         )
-    return clip(answer.strip(), output, reader)
+    if not isinstance(answer, CutOff):
+        return clip(answer.strip(), output, reader)
+    # The end is where the answer stopped: what stands there is no end.
+    return f"{clip(answer.strip(), max(1, output - text_tokens(_CUT, reader) - 1), reader)}\n{_CUT}"
 
 
 class _Prompts:
