@@ -161,6 +161,11 @@ def test_a_host_makes_its_own_objects():
     assert [item for who, item in spliced if who == "mine"] == [own[place][1] for place in done.kept]
     with pytest.raises(SnapshotError, match="the list has 3 messages"):
         done.splice(own[:3])
+    # What came while the list was compacted stays behind it.
+    assert done.splice([*own, "newest"], make=lambda new: [("new", item) for item in new]) == [
+        *spliced,
+        "newest",
+    ]
 
 
 def test_a_message_that_had_to_change_is_not_kept():

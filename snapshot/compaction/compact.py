@@ -26,15 +26,16 @@ from snapshot.compaction.projection import projected
 from snapshot.compaction.replaced import attachments
 from snapshot.compaction.report import Report, RungReport
 from snapshot.compaction.restoring import is_frame
-from snapshot.compaction.splice import Given, InPlace
+from snapshot.compaction.splice import Given, InPlace, tools_in
 from snapshot.errors import LayoutError, SnapshotError
 from snapshot.messages import Image, Message, Transcript
 from snapshot.models.ids import profile_for, unknown_profile
 from snapshot.models.profile import ModelProfile
+from snapshot.models.tokens import text_tokens
 from snapshot.redaction import Redactor
 from snapshot.requests.cache_marks import CacheMark
 
-__all__ = ["Compaction", "Correction", "compact", "compacted", "drafted", "transcript_of"]
+__all__ = ["Compaction", "Correction", "compact", "compacted", "drafted", "transcript_of", "with_tools"]
 
 # Share of the window that must be new before a conversation with pages is compacted again.
 _NEWS = 10
@@ -205,17 +206,17 @@ def compacted(
     correction: Correction,
 ) -> Compaction:
     """What `compact` gives, with a correction of the estimate."""
-    given = Given.of(conversation)
+    transcript = transcript_of(conversation)
     done = _compacted(
-        given.transcript,
+        transcript,
         model=model,
         archive=archive,
         trigger=trigger,
         draft=draft,
-        options=options,
+        options=with_tools(conversation, model, options),
         correction=correction,
     )
-    return replace(done, _given=given).noted()
+    return replace(done, _given=Given.of(conversation, transcript)).noted()
 
 
 def _compacted(
@@ -269,6 +270,12 @@ def _compacted(
             return _made(candidate, full, report)
     stayed = _stayed(transcript, full, new, projection=projection, context=context, archive=archive)
     return replace(stayed, report=_with_projection(replace(report, no_op=reason), projection))
+
+
+def with_tools(conversation: object, model: str, options: Options) -> Options:
+    """The options, with the tools in the caller's body as overhead where none was given."""
+    tools = tools_in(conversation) if options.overhead is None else ""
+    return replace(options, overhead=text_tokens(tools, profile_of(model, options))) if tools else options
 
 
 def profile_of(model: str, options: Options) -> ModelProfile:

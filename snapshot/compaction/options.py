@@ -102,7 +102,8 @@ class Options:
         layout: name of a layout in place of the model's own; also insists on pages for an unknown reader.
         reasoning: print what the model thought on the pages.
         redact: replace credentials before anything is archived or rendered; or a redactor of one's own.
-        overhead: tokens of tool definitions and the like; None: from what the provider reported.
+        overhead: tokens of tool definitions and the like; None: what the tools in the body take, or, where a
+            list alone is given, what the provider reported beyond the messages.
         limits: limits in place of the layout file's, by name.
         cache: economics of the prompt cache, if they are to count.
         cache_marks: whether requests to Anthropic mark the last page that will stay as it is for the prompt

@@ -9,13 +9,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 from snapshot.errors import SnapshotError
 from snapshot.messages import Message, Text, ToolCall, Transcript
 from snapshot.requests.cache_marks import CacheMark
 
-__all__ = ["Edit", "Given", "InPlace", "Make"]
+__all__ = ["Edit", "Given", "InPlace", "Make", "tools_in"]
 
 Make = Callable[[list[dict[str, Any]]], Sequence[Any]]
 """Turns new messages, dictionaries of an API, into a host's own objects."""
@@ -46,37 +47,50 @@ class Edit:
     behind: Message | None = field(default=None, repr=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Given:
     """A conversation as the caller gave it.
 
     Attributes:
         value: the caller's own object.
         transcript: what it says.
-        rows: for each message of the transcript its places in the caller's list; () for what stands beside
-            the list.
-        count: how many places the list has.
+        items: the messages of the caller's list as it was then; its owner may have added some since.
     """
 
     value: Any = field(repr=False)
     transcript: Transcript
-    rows: tuple[tuple[int, ...], ...] = field(repr=False)
-    count: int
+    items: tuple[Any, ...] = field(repr=False)
 
     @classmethod
-    def of(cls, conversation: Transcript | Sequence[Any] | Mapping[str, Any]) -> Given:
-        """What was given, read.
+    def of(cls, conversation: Any, transcript: Transcript) -> Given:
+        """What was given, which says what the transcript says."""
+        return cls(conversation, transcript, tuple(_listed(conversation)))
 
-        Raises:
-            TranscriptError: it is in no known format.
+    @property
+    def count(self) -> int:
+        """How many places the caller's list has."""
+        return len(self.items)
+
+    @cached_property
+    def rows(self) -> tuple[tuple[int, ...], ...]:
+        """For each message of the transcript its places in the caller's list; () for what stands beside it.
+
+        They are read from the list again, and only where something changed in it.
         """
-        if isinstance(conversation, Transcript):
-            count = len(conversation.messages)
-            return cls(conversation, conversation, tuple((row,) for row in range(count)), count)
+        messages = len(self.transcript.messages)
+        if isinstance(self.value, Transcript):
+            return tuple((row,) for row in range(messages))
         from snapshot.transcripts import with_rows
 
-        transcript, rows = with_rows(conversation)
-        return cls(conversation, transcript, rows, len(_listed(conversation)))
+        value: Any = list(self.items)
+        if self.body is not None and (way := _place_of_list(self.body)):
+            value = _with_list(self.body, way, value, {})
+        rows = with_rows(value, format=self.transcript.format)[1]
+        if len(rows) == messages and any(rows):
+            return rows
+        # The reader does not say: then they are one for one, or all of them are one.
+        every = tuple(range(self.count))
+        return tuple((row,) if self.count == messages else every for row in range(messages))
 
     @property
     def body(self) -> Mapping[str, Any] | None:
@@ -88,10 +102,9 @@ class Given:
         """The caller's list as plain data; words alone as the user's message."""
         from snapshot.transcripts.io.json_values import plain
 
-        listed = list(_listed(self.value))
-        if len(listed) == 1 and isinstance(listed[0], str):
-            return [{"role": "user", "content": listed[0]}]
-        return cast("list[Any]", plain(listed))
+        if len(self.items) == 1 and isinstance(self.items[0], str):
+            return [{"role": "user", "content": self.items[0]}]
+        return cast("list[Any]", plain(self.items))
 
     def plain_beside(self) -> dict[str, Any]:
         """What the caller's body says beside the list, as plain data."""
@@ -107,17 +120,12 @@ class Given:
     @property
     def beside(self) -> int:
         """How many messages stand beside the list: the system text of a body."""
-        return next((n for n, rows in enumerate(self.rows) if rows), len(self.rows)) if any(self.rows) else 0
+        return next((n for n, rows in enumerate(self.rows) if rows), len(self.rows))
 
     def components(self) -> list[tuple[int, int, int, int]]:
         """Messages that share places of the list: half-open spans of messages and of places, in order."""
-        rows = self.rows
-        if not any(rows):  # the reader does not say; then they are one for one, or all of them are one
-            every = tuple(range(self.count))
-            alike = len(rows) == self.count
-            rows = tuple((row,) if alike else every for row in range(len(rows)))
         found: list[tuple[int, int, int, int]] = []
-        for number, places in enumerate(rows):
+        for number, places in enumerate(self.rows):
             if not places:
                 continue
             if found and places[0] < found[-1][3]:
@@ -173,7 +181,8 @@ class InPlace:
 
         Args:
             own: the list, or the body that holds it, to splice: one object for each message of the list that
-                was compacted, in the same order. None: that list itself.
+                was compacted, in the same order; what has been added behind them stays. None: that list
+                itself.
             make: makes the host's objects of new messages: it is called with a list of dictionaries, as `api`
                 has them, and gives the objects. None: the dictionaries themselves.
             api: of `snapshot.requests.APIS`; "": that of the list, or OpenAI's Chat Completions where it has
@@ -184,7 +193,7 @@ class InPlace:
             transcript, the transcript to be sent.
 
         Raises:
-            SnapshotError: `own` has another number of messages than the list that was compacted.
+            SnapshotError: `own` has fewer messages than the list that was compacted.
 
         Example:
             >>> done = snapshot.compact(messages, model=model)  # LangChain's messages, say
@@ -193,6 +202,24 @@ class InPlace:
         if self._given is None:
             raise SnapshotError("there is no list to splice: this compaction was not made of one")
         return _spliced(self._given, self.transcript, own, make, api, mark=self._cache_mark())
+
+
+def tools_in(conversation: object) -> str:
+    """The definitions of tools in a body as text, as they are billed; "" where there are none."""
+    from snapshot.transcripts.io.json_values import compact, plain
+
+    if not isinstance(conversation, Mapping):
+        return ""
+    body = cast("Mapping[str, Any]", conversation)
+    found: list[object] = []
+    for holder in (body, *(body.get(key) for key in ("body", "params", "config"))):
+        if isinstance(holder, Mapping):
+            known = cast("Mapping[str, Any]", holder)
+            found += [known[key] for key in ("tools", "functions") if known.get(key)]
+    try:
+        return "\n".join(compact(plain(tools)) for tools in found)
+    except TypeError:  # a host's own objects, which say nothing of what is sent
+        return ""
 
 
 def _place_of_list(body: Mapping[str, Any]) -> tuple[str, ...]:
@@ -297,11 +324,13 @@ def _spliced(
 
     value = given.value if own is None else own
     listed = _listed(value)
-    if len(listed) != given.count:
+    if len(listed) < given.count:
         raise SnapshotError(
             f"the list has {len(listed)} messages, the one that was compacted had {given.count}: "
             "splice the same one"
         )
+    if sent.messages is given.transcript.messages:
+        return value
     edits = _edits_of(given, sent)
     beside = given.beside
     same_beside = sent.messages[:beside] == given.transcript.messages[:beside]

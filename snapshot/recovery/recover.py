@@ -12,7 +12,15 @@ from typing import Any, Literal, Unpack
 
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.boundaries import repair
-from snapshot.compaction.compact import Compaction, Correction, compacted, drafted, profile_of, transcript_of
+from snapshot.compaction.compact import (
+    Compaction,
+    Correction,
+    compacted,
+    drafted,
+    profile_of,
+    transcript_of,
+    with_tools,
+)
 from snapshot.compaction.estimate import Estimator, context_usage
 from snapshot.compaction.limits import body_bytes
 from snapshot.compaction.options import Options, Settings, spell_out_settings
@@ -72,7 +80,7 @@ def recover(
         ... except anthropic.BadRequestError as error:
         ...     done = snapshot.recover(messages, error, model=model)
     """
-    chosen = (options or Options()).changed(settings)
+    chosen = with_tools(conversation, model, (options or Options()).changed(settings))
     reader = profile_of(model, chosen)
     sent = _Sent.of(conversation, archive, drafted(draft), reader, chosen)
     window = chosen.window or reader.window

@@ -120,7 +120,7 @@ def prepare(
     if former is not None and archive is not None:
         if archive.light:
             archive = None  # what it replaced stands in the tree
-        elif profile_for(former.model) != profile_for(model):
+        elif former.model != model and profile_for(former.model) != profile_for(model):
             archive, trigger = None, "manual"  # another reader wants other pages, of everything
     done = compact(
         Transcript(whole, format, model),

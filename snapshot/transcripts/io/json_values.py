@@ -103,6 +103,9 @@ def plain(value: object, place: str = "") -> object:
 def _dumped(dump: Callable[..., object], value: object) -> object:
     """What `model_dump` of an SDK's object gives, in the way in which the SDKs call it themselves."""
     hidden = getattr(value, "__api_exclude__", None)
+    if hasattr(value, "lc_attributes"):
+        # LangChain's: what says the type is never set, and an artifact is a program's own object.
+        return dump(mode="json", exclude={"artifact"})
     try:
         return dump(mode="json", by_alias=True, exclude_unset=True, exclude=hidden)
     except TypeError:  # somebody's own method, or an older one
