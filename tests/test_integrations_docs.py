@@ -22,7 +22,7 @@ PACKAGES = {
     "inspect-ai": "inspect_ai", "smolagents": "smolagents",
 }  # fmt: skip
 CALLS = 45
-ENDS = {"inspect-ai": ("submit", {"answer": "Done"}), "smolagents": ("final_answer", {"answer": "Done"})}
+ENDS = {"inspect-ai": "submit", "smolagents": "final_answer"}
 
 
 def images(seen: Seen) -> list[str]:
@@ -74,7 +74,7 @@ def test_a_block_compacts_and_goes_on(name, project, monkeypatch):
         if asked <= CALLS:
             return call("read", path=f"f{asked}.txt")
         end = ENDS.get(name)
-        return say("Done.") if end is None else call(end[0], **end[1])
+        return say("Done.") if end is None else call(end, answer="Done.")
 
     with FakeProvider(reply=reply, window=10**9) as fake:
         for variable, url in (

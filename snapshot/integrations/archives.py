@@ -12,7 +12,7 @@ import json
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
 from hashlib import sha256
 from os import PathLike
@@ -132,7 +132,7 @@ class SqliteArchives(Archives):
             )
 
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
+    def _opened(self) -> Generator[sqlite3.Connection]:
         """A connection of one thread's own, its work committed at the end."""
         try:
             with closing(sqlite3.connect(self._path, timeout=_SECONDS)) as database, database:

@@ -158,14 +158,18 @@ def _parsed(path: Path, text: str | None) -> dict[str, Any]:
         raise wrong(f"not JSON ({error})") from None
     except RecursionError:
         raise wrong("nested too deeply") from None
-    hooks = settings.get("hooks", {}) if isinstance(settings, dict) else None
+    hooks = cast(Any, settings).get("hooks", {}) if isinstance(settings, dict) else None
     if not isinstance(hooks, dict):
         raise wrong("not an object with hooks as an object")
     for event, groups in cast("dict[str, Any]", hooks).items():
-        listed = groups if isinstance(groups, list) else [None]
-        if not all(isinstance(group, dict) and isinstance(group.get("hooks", []), list) for group in listed):
+        listed: list[Any] = cast("list[Any]", groups) if isinstance(groups, list) else [None]
+        if not all(isinstance(group, dict) and _has_list(cast(Any, group)) for group in listed):
             raise wrong(f"hooks.{event} is no list of objects with hooks")
     return cast("dict[str, Any]", settings)
+
+
+def _has_list(group: dict[str, Any]) -> bool:
+    return isinstance(group.get("hooks", []), list)
 
 
 def _is_ours(hook: Any) -> bool:

@@ -130,12 +130,11 @@ class _Given:
 
     @classmethod
     def of(cls, conversation: Conversation) -> _Given:
-        body = conversation
-        if isinstance(body, Mapping):
-            listed: Any = next((body[key] for key in _LISTS if isinstance(body.get(key), list | tuple)), [])
-        else:
-            listed = list(body)
-        messages = cast("list[Any]", plain(listed))
+        listed: Any = conversation
+        if isinstance(conversation, Mapping):
+            held: list[Any] = [conversation[key] for key in _LISTS if key in conversation]
+            listed = next((one for one in held if isinstance(one, list | tuple)), ())
+        messages = cast("list[Any]", plain(list(listed)))
         return cls(prefix_keys(messages), _frame_key(_strings(messages)))
 
 

@@ -10,6 +10,8 @@ their signatures, and the archive in place of the middle. State: an archive for 
 `SnapshotMiddleware(SqliteArchives(path))` keeps them in a file.
 """
 
+# pyright: basic, reportMissingImports=false
+# The types of its package are there only where the extra is.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable

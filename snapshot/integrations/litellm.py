@@ -15,6 +15,8 @@ State: an archive for each conversation, in memory; `SnapshotCallback(SqliteArch
 file, and `callback` does so where SNAPSHOT_ARCHIVES names one. The caller's own messages are never changed.
 """
 
+# pyright: basic, reportMissingImports=false
+# The types of its package are there only where the extra is.
 from __future__ import annotations
 
 import asyncio
