@@ -133,7 +133,7 @@ class _Given:
         listed: Any = conversation
         if isinstance(conversation, Mapping):
             held: list[Any] = [conversation[key] for key in _LISTS if key in conversation]
-            listed = next((one for one in held if isinstance(one, list | tuple)), ())
+            listed = next((cast(Any, one) for one in held if isinstance(one, list | tuple)), ())
         messages = cast("list[Any]", plain(list(listed)))
         return cls(prefix_keys(messages), _frame_key(_strings(messages)))
 
