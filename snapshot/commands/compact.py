@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -248,7 +248,8 @@ def _write(arguments: argparse.Namespace, compaction: Compaction, api: str) -> _
     output, archive_path = _paths(arguments)
     written = _Written(str(output), f"by the {api} API")
     if arguments.to:
-        dumped = dump(compaction.transcript, arguments.to)
+        # A session of its own: what stood beside the former one, its id above all, is not this one's.
+        dumped = dump(replace(compaction.transcript, extra_rows=()), arguments.to)
         data, losses = dumped.data, tuple(account(dumped, arguments.to))
         found = resumption(arguments.to, data, str(arguments.output or ""))
         if found is not None and not arguments.output:

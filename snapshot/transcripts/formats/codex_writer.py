@@ -19,7 +19,7 @@ IDS = True
 STRAYS = False
 
 _HEAD = ("session_meta", "turn_context")
-_ROWS = (*_HEAD, "compacted", "world_state")
+_ROWS = (*_HEAD, "compacted", "token_usage_record", "world_state")
 # What the head of a session must tell: without it Codex takes the file for none of its own.
 _ORIGIN = {"cwd": "", "originator": "snapshot", "cli_version": "0.0.0"}
 
@@ -72,18 +72,13 @@ def document(rows: list[Any], model: str) -> Any:
 
 
 def beside(extra_rows: tuple[Opaque, ...], document: list[Any]) -> list[Any]:
-    """The session's own head and other rows in front, in place of the head that was made."""
-    kept = [value_of(row.json) for row in extra_rows]
-    rest = document[1:] if any(row.kind == "session_meta" for row in extra_rows) else document
+    """The session's own head and other rows in front, in place of the head that was made.
+
+    A head that does not tell its origin, as old versions have it, is not the file's: Codex would refuse it.
+    """
     time = document[0]["timestamp"]
-    rows = [
-        _row(
-            time,
-            row.kind if row.kind in _ROWS else "response_item",
-            {"id": document[0]["payload"]["id"], "timestamp": time, **_ORIGIN, **value}
-            if row.kind == "session_meta"
-            else value,
-        )
-        for row, value in zip(extra_rows, kept, strict=True)
-    ]
-    return [*rows, *rest]
+    kept = [(row.kind, value_of(row.json)) for row in extra_rows]
+    heads = [value for kind, value in kept if kind == "session_meta"]
+    own = any(isinstance(head, dict) and head.keys() >= _ORIGIN.keys() for head in heads)
+    rows = [_row(time, kind if kind in _ROWS else "response_item", value) for kind, value in kept]
+    return [*rows, *document[1:]] if own else [document[0], *rows, *document[1:]]
