@@ -24,9 +24,7 @@ def talk(format_name: str, model: str) -> Transcript:
     return Transcript(
         (
             Message("user", (Text("Mend it."),)),
-            Message(
-                "assistant", (Reasoning("Hm.", signature), Text("I look."), ToolCall("c1", "read", "{}"))
-            ),
+            Message("assistant", (Reasoning("Hm.", SEAL), Text("I look."), ToolCall("c1", "read", "{}"))),
             Message("tool", (ToolResult("c1", (Text("text"),)),)),
             Message("assistant", (Text("Done."),), usage=Usage(10, 2)),
         ),
@@ -200,7 +198,7 @@ def test_what_was_attached_in_claude_code_is_the_harness_word():
                 "system",
                 6,
                 subtype="local_command",
-                content="<local-command-stdout>fine</local-command-stdout>",
+                content=printed,
             ),
             row(
                 "assistant", 7, message={"role": "assistant", "content": [{"type": "text", "text": "I see."}]}

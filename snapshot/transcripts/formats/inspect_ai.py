@@ -98,7 +98,8 @@ def _reasoning(_builder: Builder, block: JsonObject, _where: str) -> Sequence[Pa
 
 
 def _image(builder: Builder, block: JsonObject, where: str) -> Sequence[Part] | None:
-    return image_at(builder, block, block.get("image"), where, block.get("detail"))
+    detail = block.get("detail")
+    return image_at(builder, block, block.get("image"), where, None if detail == "auto" else detail)
 
 
 def _file(_builder: Builder, block: JsonObject, _where: str) -> Sequence[Part] | None:
