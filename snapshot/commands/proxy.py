@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import socket
 from pathlib import Path
 
-from snapshot.commands._console import DONE, UNUSABLE, positive, printable, say, size_or_share, tell
+from snapshot.commands._console import DONE, UNUSABLE, positive, say, size_or_share, tell
 from snapshot.errors import SnapshotError
 
 __all__ = ["fill"]
@@ -70,6 +69,7 @@ def _run(arguments: argparse.Namespace) -> int:
         import uvicorn
 
         from snapshot.proxy.app import create_app
+        from snapshot.proxy.log import quiet_log
     except ImportError as error:
         say(f"snapshot: {error.name} is not installed: pip install 'snapshot-pages[proxy]'")
         return UNUSABLE
@@ -99,7 +99,7 @@ def _run(arguments: argparse.Namespace) -> int:
         public=arguments.public_pages,
     )
     app = create_app(settings)  # what is wrong with the settings shows here, in one line
-    _log()
+    quiet_log()
     if arguments.host not in ("127.0.0.1", "::1", "localhost"):
         say("note: other machines can reach the proxy; whoever does needs a key of the provider's, no more")
     port = _free(arguments.host, arguments.port)
@@ -152,20 +152,3 @@ def _like(given: list[str]) -> dict[str, str]:
         found[name if sign else ""] = model
         profile_for(model)
     return found
-
-
-class _Lines(logging.Handler):
-    """Log records as lines for a person."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Print a record."""
-        say(f"snapshot proxy: {printable(record.getMessage())}")
-
-
-def _log() -> None:
-    """Only what the proxy itself says is printed, and errors of the server: neither headers nor queries."""
-    handler = _Lines()
-    for name, level in (("snapshot.proxy", logging.INFO), ("uvicorn.error", logging.CRITICAL)):
-        logger = logging.getLogger(name)
-        logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(level)

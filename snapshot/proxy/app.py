@@ -16,6 +16,7 @@ import httpx
 from snapshot.proxy.apis import Route, parse, refusal, route_of
 from snapshot.proxy.compactor import REFUSALS, Compactor, Decision
 from snapshot.proxy.forward import Headers, Upstream, header, passed_on
+from snapshot.proxy.log import quiet_log
 from snapshot.proxy.overview import Overview
 from snapshot.proxy.peek import Peek, decoded
 from snapshot.proxy.settings import ProxySettings
@@ -44,7 +45,10 @@ class _Gone(Exception):
 
 def create_app(settings: ProxySettings | None = None) -> Proxy:
     """The application with these settings; without, those that the process which started this one left."""
-    return Proxy(settings or ProxySettings.exported())
+    if settings is None:
+        quiet_log()
+        settings = ProxySettings.exported()
+    return Proxy(settings)
 
 
 class Proxy:
@@ -60,6 +64,8 @@ class Proxy:
         self._compactor = Compactor(settings, self._store)
         self._overview = Overview(settings, self._store)
         self._upstream: Upstream | None = None
+        # Looks never wait behind compactions.
+        self._looks = ThreadPoolExecutor(max_workers=4)
         self._threads = ThreadPoolExecutor(max_workers=max(2, os.cpu_count() or 1))
         self._writing: asyncio.Task[None] | None = None
 
@@ -90,6 +96,7 @@ class Proxy:
                 await self._writing
         if self._upstream is not None:
             await self._upstream.close()
+        self._looks.shutdown()
         self._threads.shutdown()
         self._compactor.write_figures(now=True)
         self._store.close()
@@ -160,18 +167,24 @@ class Proxy:
         if decision is None:
             await exchange.relay(first)
             return
-        begun, error = await self._begun(first, decision)
-        if error is None:
-            await exchange.relay(first, begun, note=decision.note)
-            return
-        again = await self._in_thread(self._compactor.recovered, decision, first.status_code, error)
-        if again is None:
-            await exchange.relay(first, begun, note=decision.note)
-            return
-        await first.aclose()
+        try:
+            begun, error = await self._begun(first, decision)
+            again = None if error is None else await self._recovered(decision, first.status_code, error)
+            if again is None:
+                await exchange.relay(first, begun, note=decision.note)
+                return
+        finally:
+            await first.aclose()
         second = await self._sent(exchange, base, body, again)
         if second is not None:
             await exchange.relay(second, note=again.note)
+
+    async def _recovered(self, decision: Decision, status: int, error: Any) -> Decision | None:
+        try:
+            return await self._in_thread(self._compactor.recovered, decision, status, error)
+        except Exception as fault:  # the provider's own answer is better than none
+            _LOG.error("a refusal is passed on, after a fault of the proxy: %s", type(fault).__name__)
+            return None
 
     async def _decide(self, exchange: _Exchange, route: Route, body: bytes, host: str) -> Decision | None:
         """What to send; None where nothing can be said of the body."""
@@ -183,7 +196,7 @@ class Proxy:
             return call, None if call is None else self._compactor.quick(call, host)
 
         try:
-            call, decision = look() if len(body) < _LARGE else await self._in_thread(look)
+            call, decision = look() if len(body) < _LARGE else await self._in_thread(look, pool=self._looks)
             if call is not None and decision is None:
                 decision = await self._in_thread(self._compactor.decide, call, host)
         except Exception as error:  # whatever is wrong here, the client's request is not to suffer from it
@@ -215,17 +228,22 @@ class Proxy:
             error: Any = plain.decode("utf-8", "replace")
             with suppress(ValueError, RecursionError):
                 error = json.loads(error)
-            refused = await self._in_thread(self._compactor.is_refusal, decision, response.status_code, error)
+            status, judge = response.status_code, self._compactor.is_refusal
+            refused = await self._in_thread(judge, decision, status, error, pool=self._looks)
             return begun, error if refused else None
         kind = response.headers.get("content-type", "")
         if response.status_code == 200 and kind.startswith("text/event-stream") and decision.close:
             error = await begun.peek(Peek(encoding))
-            if error is not None and await self._in_thread(self._compactor.is_refusal, decision, 400, error):
+            judge = self._compactor.is_refusal
+            if error is not None and await self._in_thread(judge, decision, 400, error, pool=self._looks):
                 return begun, error
         return begun, None
 
-    async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
+    async def _in_thread(
+        self, function: Callable[..., Any], *arguments: Any, pool: ThreadPoolExecutor | None = None
+    ) -> Any:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(pool or self._threads, function, *arguments)
 
 
 class _Begun:

@@ -152,6 +152,7 @@ class Compactor:
 
     def _keep(self, plain: Decision, archive: Archive, kept: Kept | None, *, again: bool = False) -> Archive:
         self._count(plain, compactions=1)
+        _LOG.info("%s: %d messages have become %r", plain.call.model, len(archive.messages), archive)
         return self._store.put(
             plain.root,
             session_of(plain.call, plain.root),
@@ -209,7 +210,8 @@ class Compactor:
             _LOG.warning("refused for its size, and could not be made smaller: %s", _line(problem))
             return None
         self._count(decision, refusals=1)
-        self._saved(made)
+        if decision.done is None:
+            self._saved(made)
         return made
 
     # --- the model
@@ -298,6 +300,8 @@ class Compactor:
 
     def _count(self, decision: Decision, **figures: float) -> None:
         call = decision.call
+        if call.route.kind == "count":  # nothing is billed for it
+            return
         title = _title(decision) if decision.done is not None else ""
         who = (session_of(call, decision.root), call.api, call.model, title)
         with self._lock:
