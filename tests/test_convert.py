@@ -30,7 +30,9 @@ def test_what_is_lost_is_said_where_the_output_is_not(tmp_path):
 
 def test_nothing_lost_nothing_said(tmp_path):
     result = run("convert", EXAMPLE, "--to", "claude-session", "-o", tmp_path / "s.jsonl")
-    assert len(result.stdout.splitlines()) == 1
+    first, second = result.stdout.splitlines()
+    assert first.endswith("from claude-stream to claude-session")
+    assert second.startswith("to go on with it: name it ")
     assert alike(load(tmp_path / "s.jsonl")) == alike(load(EXAMPLE))
 
 

@@ -154,7 +154,9 @@ def test_pi_kept_tail_is_in_the_compaction():
         entry("compaction", "2", "1", summary="Sum.", retainedTail=tail, tokensBefore=9),
         told("3", "2", "user", "new"),
     )
-    assert said(load(data, as_sent=True)) == ["Sum.", "kept", "too", "new"]
+    summary = "The conversation history before this point was compacted into the following summary:"
+    sent = [f"{summary}\n\n<summary>\nSum.\n</summary>", "kept", "too", "new"]
+    assert said(load(data, as_sent=True)) == sent
     assert said(load(data)) == ["old", "Sum.", "new"]
     assert "9 tokens before" in notes(load(data), "compaction")[0]
 

@@ -129,7 +129,7 @@ def test_case_025_codex():
     assert [message.usage for message in whole.messages if message.usage] == [Usage(21000, 90)]
     assert only(parts_of(whole), ToolCall)[1].arguments.count("\n") == 3
     assert [row.kind for row in whole.extra_rows] == ["session_meta", "compacted", "world_state"]
-    assert kinds(whole) == {"compaction": 1, "unknown-row": 1}
+    assert kinds(whole) == {"compaction": 1}
     sent = load(path, as_sent=True)
     assert said(sent) == [
         "Be terse.",

@@ -40,5 +40,6 @@ COMMANDS: dict[str, Command] = {
     "batch": Command("batch", "fill", "the same for many transcripts, on all processors or a cluster"),
     "proxy": Command("proxy", "fill", "a local server in front of a provider, which makes requests fit"),
     "mcp": Command("mcp", "fill", "an archive's exact text for any MCP client, over standard streams"),
+    "claude-code": Command("claude_code", "fill", "hooks for Claude Code: its compactions lose nothing"),
     "replay": Command("replay", "fill", "what a recorded run costs as requests, under several policies"),
 }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +38,7 @@ from snapshot.parts.exact_json import encode
 if TYPE_CHECKING:
     from snapshot.compaction import Archive, Compaction
     from snapshot.messages import Transcript
+    from snapshot.transcripts.resuming import Resumption
 
 __all__ = ["add_settings", "fill", "fill_recover", "settings_of"]
 
@@ -68,12 +71,20 @@ def fill_recover(parser: argparse.ArgumentParser) -> None:
 
 
 def _common(parser: argparse.ArgumentParser) -> None:
+    from snapshot.transcripts.registry import RESUMABLE
+
     parser.add_argument("session", metavar="SESSION", help="a transcript; - is standard input")
     parser.add_argument("-m", "--model", help="model that the request is for (default: the transcript's)")
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, help="the request (SESSION.request.json)"
     )
-    parser.add_argument("--api", choices=APIS, help="form of the request (default: the model's provider's)")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--api", choices=APIS, help="form of the request (default: the model's provider's)")
+    form.add_argument(
+        "--to",
+        choices=RESUMABLE,
+        help="write a session in place of a request, which its tool goes on with (pi: also omp)",
+    )
     parser.add_argument(
         "--archive",
         metavar="FILE",
@@ -192,16 +203,16 @@ def _finish(arguments: argparse.Namespace, make: Any, *, dry: bool) -> int:
         note_code_points(
             report.code_points, load_face(layout_for(name=compaction.archive.layout).face).missing
         )
-    written = "" if dry else _write(arguments, compaction, api)
+    written = _Written() if dry else _write(arguments, compaction, api)
     if arguments.json:
-        print_json(report.as_json() | {"request": written or None})
+        print_json(report.as_json() | written.as_json())
     else:
         # Where the request itself went to standard output, people read beside it.
-        note = say if written and to_stdout(arguments.output) and arguments.output else tell
+        note = say if written.path and to_stdout(arguments.output) and arguments.output else tell
         for line in str(report).split("\n"):
             note(line)
-        if written:
-            note(f"{written}: {report.after:,} tokens for {model} by the {api} API")
+        for line in written.lines(f"{report.after:,} tokens for {model}"):
+            note(line)
     return DONE
 
 
@@ -230,15 +241,63 @@ def _beside(request: Path) -> Path:
 _API_OF = {"anthropic": "anthropic", "amazon": "anthropic", "google": "gemini"}
 
 
-def _write(arguments: argparse.Namespace, compaction: Compaction, api: str) -> str:
-    """Write the request, and the archive beside it; the request's path."""
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What was written: a request by an API, or a session for a tool, with what that cannot hold."""
+
+    path: str = ""
+    by: str = ""
+    losses: tuple[str, ...] = ()
+    resumption: Resumption | None = None
+
+    def lines(self, size: str) -> Iterator[str]:
+        """What a person is told of it."""
+        if self.path:
+            yield f"{self.path}: {size} {self.by}"
+            yield from self.losses
+        if self.resumption is not None:
+            yield str(self.resumption)
+
+    def as_json(self) -> dict[str, Any]:
+        """The same for a program."""
+        if self.resumption is None:
+            return {"request": self.path or None}
+        found = self.resumption
+        return {"session": self.path, "name": found.name, "folder": found.folder, "resume": found.command}
+
+
+def _write(arguments: argparse.Namespace, compaction: Compaction, api: str) -> _Written:
+    """Write the request or the session, and the archive beside it."""
+    from snapshot.commands.convert import account
+    from snapshot.transcripts import dump
+    from snapshot.transcripts.resuming import resumption
+
     output, archive_path = _paths(arguments)
-    body = encode(compaction.request(api), partial(json.dumps, indent=1)) + "\n"
+    written = _Written(str(output), f"by the {api} API")
+    if arguments.to:
+        # A session of its own: what stood beside the former one, its id above all, is not this one's.
+        dumped = dump(replace(compaction.transcript, extra_rows=()), arguments.to)
+        data, losses = dumped.data, tuple(account(dumped, arguments.to))
+        found = resumption(arguments.to, data, str(arguments.output or ""))
+        if found is not None and not arguments.output:
+            output = Path(found.name)
+            archive_path = arguments.archive or output.with_suffix(".archive.json")
+            _refuse_another(output, data)
+        written = _Written(str(output), f"as {arguments.to}", losses, found)
+    else:
+        body = encode(compaction.request(api), partial(json.dumps, indent=1)) + "\n"
+        data = body.encode("utf-8")
     # The archive first: a request without it could not be undone.
     if compaction.archive is not None:
         save(archive_path, (compaction.archive.to_json() + "\n").encode("utf-8"))
-    save(output, body.encode("utf-8"))
-    return str(output)
+    save(output, data)
+    return written
+
+
+def _refuse_another(output: Path, data: bytes) -> None:
+    """Refuse to write over a session under this name that has gone on since it was written."""
+    if output.exists() and output.read_bytes() != data:
+        raise OutputError(f"{output}: there, and has gone on since; name another file with -o")
 
 
 def _paths(arguments: argparse.Namespace) -> tuple[Path, Path]:

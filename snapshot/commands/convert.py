@@ -24,7 +24,7 @@ from snapshot.errors import SnapshotError
 if TYPE_CHECKING:
     from snapshot.transcripts import Dumped
 
-__all__ = ["fill"]
+__all__ = ["account", "fill"]
 
 _PLACES = 4  # messages that a line names
 
@@ -57,6 +57,7 @@ def _listed() -> str:
 
 def _run(arguments: argparse.Namespace) -> int:
     from snapshot.transcripts import dump
+    from snapshot.transcripts.resuming import resumption
 
     output: Path | None = arguments.output
     piped = output is None or to_stdout(output)
@@ -82,12 +83,15 @@ def _run(arguments: argparse.Namespace) -> int:
     note = say if piped else tell
     if not piped:
         tell(f"{output}: {len(transcript.messages):,} messages, from {transcript.format} to {arguments.to}")
-    for line in _account(dumped, arguments.to):
+    for line in account(dumped, arguments.to):
         note(line)
+    found = resumption(arguments.to, dumped.data, "" if piped else str(output))
+    if found is not None:
+        note(str(found))
     return DONE
 
 
-def _account(dumped: Dumped, target: str) -> list[str]:
+def account(dumped: Dumped, target: str) -> list[str]:
     """The losses, a line for each sort, the most frequent first."""
     if not dumped.losses:
         return []

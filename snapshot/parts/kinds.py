@@ -116,6 +116,7 @@ KINDS: tuple[Kind, ...] = (
         "image_generation_call", "mcp_call", "mcp_list_tools", "mcp_approval_request",
         "mcp_approval_response", "tool_search_call", "item_reference",
     ),
+    *_kinds("openai-responses", "sealed", "additional_tools"),
     *_kinds("gemini", "text", "text"),
     *_kinds("gemini", "reasoning", "thought"),
     *_kinds("gemini", "call", "functionCall"),

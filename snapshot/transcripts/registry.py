@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["FORMATS", "READ_ONLY", "unknown_format"]
+__all__ = ["FORMATS", "READ_ONLY", "RESUMABLE", "unknown_format"]
 
 # Names of the formats, each with its module of the same name. Of two that are equally sure, the
 # first one reads.
@@ -22,6 +22,10 @@ FORMATS = (
     "chatgpt-export",
     "claude-export",
     "langchain",
+    "pydantic-ai",
+    "bedrock",
+    "inspect-ai",
+    "smolagents",
     "ai-sdk",
     "sharegpt",
     "anthropic",
@@ -45,8 +49,13 @@ READ_ONLY = (
     "amp",
     "cline",
     "aider",
+    "bedrock",
+    "smolagents",
 )
 """Those that have no writer."""
+
+RESUMABLE = ("claude-session", "codex", "pi")
+"""Those of tools that go on with a session that was written for them; omp reads pi's."""
 
 
 def unknown_format(name: str) -> str:

@@ -14,6 +14,7 @@ from snapshot.transcripts.reading.blocks import add_message
 from snapshot.transcripts.reading.build import Builder
 from snapshot.transcripts.reading.speakers import asked
 from snapshot.transcripts.reading.threads import Conversation, Thread, first_words, title_of
+from snapshot.transcripts.reading.times import known_time
 
 __all__ = ["Row", "boundary", "is_message", "message_row", "since_compaction", "thread", "transcript_of"]
 
@@ -69,7 +70,7 @@ def message_row(where: str, row: JsonObject, rules: Rules = NONE) -> Row:
         kind,
         as_text(row.get("uuid")),
         as_text(row.get("parentUuid")),
-        as_text(row.get("timestamp")),
+        known_time(row.get("timestamp")),
         message,
         asked(message.get("content"), rules) if kind == "user" and rules is not NONE else None,
     )
@@ -81,7 +82,9 @@ def boundary(where: str, row: JsonObject) -> Row | None:
         return None
     metadata = as_object(row.get("compactMetadata", row.get("compact_metadata"))) or {}
     parent = as_text(row.get("parentUuid") or row.get("logicalParentUuid"))
-    return Row(where, "boundary", as_text(row.get("uuid")), parent, as_text(row.get("timestamp")), metadata)
+    return Row(
+        where, "boundary", as_text(row.get("uuid")), parent, known_time(row.get("timestamp")), metadata
+    )
 
 
 def since_compaction(rows: Sequence[Row]) -> list[Row]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from snapshot.transcripts.formats._claude_code import Row
 from snapshot.transcripts.io.harness import Rules
 from snapshot.transcripts.io.json_values import JsonObject, as_list, as_object, as_text
+from snapshot.transcripts.reading.times import known_time
 
 __all__ = ["Queue", "delivered"]
 
@@ -31,7 +32,7 @@ def delivered(where: str, row: JsonObject, rules: Rules) -> Row | None:
         "queued" if said_by in rules.person else "note",
         as_text(row.get("uuid")),
         as_text(row.get("parentUuid")),
-        as_text(row.get("timestamp")),
+        known_time(row.get("timestamp")),
         {"role": "user", "content": prompt},
     )
 
@@ -68,7 +69,7 @@ class Queue:
                 self._waiting.pop(words, None)
             if operation == "remove" and as_text(row.get("reason")) in self._rules.taken and words.strip():
                 message: JsonObject = {"role": "user", "content": words}
-                taken = Row(where, "queued", "", "", as_text(row.get("timestamp")), message)
+                taken = Row(where, "queued", "", "", known_time(row.get("timestamp")), message)
                 self._taken.append(_Taken(taken, since, number))
 
     def settled(self, rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:

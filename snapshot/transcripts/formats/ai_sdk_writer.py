@@ -18,6 +18,8 @@ from snapshot.messages import (
     Transcript,
 )
 from snapshot.requests.fallback_text import base64_of, data_url
+from snapshot.transcripts.io.json_values import compact
+from snapshot.transcripts.writing.ids import keyed, made_up
 from snapshot.transcripts.writing.json_text import value_of
 from snapshot.transcripts.writing.units import Tell, Unit, answered, settled
 
@@ -25,6 +27,10 @@ OWN: frozenset[str] = frozenset()
 LINES = False
 IDS = True
 STRAYS = False
+
+
+# How the names of its other parts begin; one of another name would be refused with the whole list.
+_OTHERS = ("data-", "source-")
 
 
 def units(transcript: Transcript, _tell: Tell) -> Iterator[Unit]:
@@ -71,7 +77,7 @@ def own(_messages: Sequence[Message]) -> list[Any] | None:
 
 
 def document(rows: list[Any], model: str) -> Any:
-    """The list; messages of the assistant under one id are the steps of one."""
+    """The list, an id for each; messages of the assistant under one id are the steps of one."""
     found: list[Any] = []
     for row in rows:
         last = found[-1] if found else {}
@@ -80,6 +86,8 @@ def document(rows: list[Any], model: str) -> Any:
             found[-1] = {**last, "parts": [*last["parts"], {"type": "step-start"}, *row["parts"]]}
         else:
             found.append(row)
+    about = made_up("messages", *map(compact, found[:2]))
+    found = [{"id": key, **row} for key, row in zip(keyed(found, "id", about), found, strict=True)]
     return {"model": model, "messages": found} if model else found
 
 
@@ -93,7 +101,7 @@ def _part(part: Part, answers: dict[str, ToolResult]) -> Any:
             return _tool(part, answers.get(part.id))
         case Image() | File():
             return _file(part)
-        case Opaque(_, json):
+        case Opaque(kind, json) if kind.startswith(_OTHERS):
             return value_of(json)
     return None
 

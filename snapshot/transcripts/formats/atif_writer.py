@@ -100,7 +100,7 @@ def _content(parts: Sequence[Part]) -> Any:
 
 def _call(call: ToolCall) -> dict[str, Any]:
     value = value_of(call.arguments)
-    arguments = value if isinstance(value, dict) else call.arguments
+    arguments: Any = value if isinstance(value, dict) else {}  # no other is valid
     named = {"tool_call_id": call.id} if call.id else {}
     return {**named, "function_name": call.name, "arguments": arguments}
 
@@ -126,6 +126,4 @@ def _block(part: Part) -> Any:
             return {"type": "text", "text": text}
         case Image(media_type, data, source) if not data:
             return {"type": "image", "source": {"media_type": media_type, "path": source}}
-        case Opaque(_, json):
-            return value_of(json)
     return None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from snapshot.messages import Opaque
+from snapshot.transcripts.formats._claude_attachments import attached, local_command
 from snapshot.transcripts.formats._claude_branches import branches_of, told
 from snapshot.transcripts.formats._claude_code import (
     Row,
@@ -146,7 +147,8 @@ class _Log:
         if uuid:
             self.parents.setdefault(uuid, as_text(row.get("parentUuid") or row.get("logicalParentUuid")))
         found = message_row(where, row, self._rules) if is_message(row) else boundary(where, row)
-        found = found or delivered(where, row, self._rules)
+        found = found or delivered(where, row, self._rules) or attached(where, row)
+        found = found or local_command(where, row, self._rules)
         if found is None:
             self._keep(where, kind, row)
         elif uuid and self._seen.get(uuid) == found.message:

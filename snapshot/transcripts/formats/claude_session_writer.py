@@ -11,6 +11,7 @@ from snapshot.transcripts.io.json_values import compact
 from snapshot.transcripts.writing.blocks import message_of, own_message
 from snapshot.transcripts.writing.ids import keyed, made_up
 from snapshot.transcripts.writing.json_text import value_of
+from snapshot.transcripts.writing.units import timed
 
 __all__ = ["IDS", "LINES", "OWN", "STRAYS", "beside", "document", "own", "rows", "units"]
 
@@ -47,13 +48,13 @@ def beside(extra_rows: tuple[Opaque, ...], document: list[Any]) -> list[Any]:
 
 
 def document(rows: list[Any], model: str) -> Any:
-    """The rows with the ids of a tree, and the model with what the assistant says."""
-    session = made_up("session", *(compact(some) for some in rows[:2]))
+    """The rows with the ids of a tree, a time each, and the model with what the assistant says."""
+    session = made_up("session", *map(compact, rows))
     if not rows:  # a file without a row would be no session
         return [{"type": "mode", "mode": "normal", "sessionId": session}]
     parent: str | None = None
     linked: list[Any] = []
-    for uuid, some in zip(keyed(rows, "uuid", session), rows, strict=True):
+    for uuid, some in zip(keyed(rows, "uuid", session), timed(rows), strict=True):
         message = some["message"]
         if model and some["type"] == "assistant" and "model" not in message:
             message = {"model": model, **message}

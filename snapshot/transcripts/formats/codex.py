@@ -22,11 +22,15 @@ from snapshot.transcripts.io.json_values import (
 from snapshot.transcripts.io.source import Sample, Source
 from snapshot.transcripts.reading.build import Builder, usage_of
 from snapshot.transcripts.reading.threads import Conversation, Detection, Thread, first_words, title_of
+from snapshot.transcripts.reading.times import known_time
 
 NAME = "codex"
 
+_OPENING = 20  # items among which the instructions stand, if they are an item
 _KEYS = frozenset({"timestamp", "type", "payload"})
 _TYPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
+# Rows of the harness's own state: they are neither sent nor said.
+_STATE = ("token_usage_record", "world_state")
 _OLD_NAMES = {"compaction_summary": "compaction"}
 _SHELL = frozenset({"exit_code", "duration_seconds"})
 
@@ -68,7 +72,7 @@ def threads(source: Source) -> Sequence[Thread]:
     notes: list[tuple[str, str, str]] = []
     conversation_id = model = base = ""
     for where, row in jsonl.rows(source):
-        kind, time = as_text(row.get("type")), as_text(row.get("timestamp"))
+        kind, time = as_text(row.get("type")), known_time(row.get("timestamp"))
         payload = as_object(row.get("payload")) or {}
         event = as_text(payload.get("type"))
         if kind == "response_item" and event != "ghost_snapshot":
@@ -103,7 +107,7 @@ def threads(source: Source) -> Sequence[Thread]:
                 )
             )
         elif kind != "event_msg":
-            if kind != "response_item":
+            if kind not in ("response_item", *_STATE):
                 notes.append(("unknown-row", where, f"a row of type {quoted(kind)} is not known; kept aside"))
             extra_rows.append(Opaque(event if kind == "response_item" else kind, compact(payload)))
 
@@ -139,7 +143,7 @@ def _read(
     builder = Builder(source)
     for note in notes:
         builder.odd(*note)
-    if base:
+    if base and not any(_says(entry.item, base) for entry in entries[:_OPENING]):
         builder.add("system", [Text(base)], where="session_meta")
     for entry in entries:
         item = as_object(entry.item)
@@ -151,6 +155,16 @@ def _read(
                 builder, entry.item, entry.where, time=entry.time, as_note=note, shown=_plain_output(item)
             )
     return builder.finish(NAME, model, extra_rows)
+
+
+def _says(value: object, text: str) -> bool:
+    """Whether an item says the session's instructions itself, as newer versions have it."""
+    item = as_object(value) or {}
+    if item.get("role") not in ("developer", "system"):
+        return False
+    blocks = as_list(item.get("content")) or [{"text": item.get("content")}]
+    said = "".join(as_text((as_object(block) or {}).get("text")) for block in blocks)
+    return said.strip() == text.strip()
 
 
 def _renamed(item: JsonObject) -> JsonObject:

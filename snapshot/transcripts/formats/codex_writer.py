@@ -8,9 +8,10 @@ from typing import Any
 from snapshot.messages import Message, Opaque, Transcript
 from snapshot.transcripts.formats import openai_responses_writer
 from snapshot.transcripts.io.json_values import compact
+from snapshot.transcripts.reading.times import NO_TIME
 from snapshot.transcripts.writing.ids import made_up
 from snapshot.transcripts.writing.json_text import value_of
-from snapshot.transcripts.writing.units import Tell, Unit
+from snapshot.transcripts.writing.units import Tell, Unit, timed
 
 OWN = openai_responses_writer.OWN
 LINES = True
@@ -18,7 +19,9 @@ IDS = True
 STRAYS = False
 
 _HEAD = ("session_meta", "turn_context")
-_ROWS = (*_HEAD, "compacted", "world_state")
+_ROWS = (*_HEAD, "compacted", "token_usage_record", "world_state")
+# What the head of a session must tell: without it Codex takes the file for none of its own.
+_ORIGIN = {"cwd": "", "originator": "snapshot", "cli_version": "0.0.0"}
 
 
 def units(transcript: Transcript, tell: Tell) -> Iterator[Unit]:
@@ -59,20 +62,23 @@ def _row(time: str, kind: str, payload: Any) -> dict[str, Any]:
 
 def document(rows: list[Any], model: str) -> Any:
     """The rows behind the head of a session."""
-    time = rows[0]["timestamp"] if rows else ""
-    session = made_up("rollout", *(compact(row) for row in rows[:2]))
-    head = [_row(time, "session_meta", {"id": session, "timestamp": time})]
+    rows = timed(rows)
+    time = next((row["timestamp"] for row in rows if row["timestamp"] != NO_TIME), NO_TIME)
+    session = made_up("rollout", *map(compact, rows))
+    head = [_row(time, "session_meta", {"id": session, "timestamp": time, **_ORIGIN})]
     if model:
         head.append(_row(time, "turn_context", {"model": model}))
     return [*head, *rows]
 
 
 def beside(extra_rows: tuple[Opaque, ...], document: list[Any]) -> list[Any]:
-    """The session's own head and other rows in front, in place of the head that was made."""
-    kept = [value_of(row.json) for row in extra_rows]
-    rest = document[1:] if any(row.kind == "session_meta" for row in extra_rows) else document
-    rows = [
-        _row("", row.kind if row.kind in _ROWS else "response_item", value)
-        for row, value in zip(extra_rows, kept, strict=True)
-    ]
-    return [*rows, *rest]
+    """The session's own head and other rows in front, in place of the head that was made.
+
+    A head that does not tell its origin, as old versions have it, is not the file's: Codex would refuse it.
+    """
+    time = document[0]["timestamp"]
+    kept = [(row.kind, value_of(row.json)) for row in extra_rows]
+    heads = [value for kind, value in kept if kind == "session_meta"]
+    own = any(isinstance(head, dict) and head.keys() >= _ORIGIN.keys() for head in heads)
+    rows = [_row(time, kind if kind in _ROWS else "response_item", value) for kind, value in kept]
+    return [*rows, *document[1:]] if own else [document[0], *rows, *document[1:]]

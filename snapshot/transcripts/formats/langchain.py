@@ -164,9 +164,22 @@ def _call(builder: Builder, block: JsonObject, _where: str) -> Sequence[Part]:
     )
 
 
+def _item(builder: Builder, block: JsonObject, _where: str) -> Sequence[Part] | None:
+    """A call as an item of the Responses API, which stands beside the content as well."""
+    if not block.get("call_id"):
+        return None
+    asked = block.get("arguments", block.get("input"))
+    call_id = builder.ids.text(block["call_id"])
+    return (ToolCall(call_id, as_text(block.get("name")), as_text(asked)),)
+
+
 def _reasoning(_builder: Builder, block: JsonObject, _where: str) -> Sequence[Part]:
     signature = (as_object(block.get("extras")) or block).get("signature")
     text = as_text(block.get("reasoning", block.get("text")))
+    if isinstance(block.get("summary"), list):  # an item of the Responses API
+        told = [*(as_list(block["summary"]) or ()), *(as_list(block.get("content")) or ())]
+        texts = [as_text((as_object(one) or {}).get("text")) for one in told]
+        text, signature = "\n".join(filter(None, texts)), block.get("encrypted_content")
     return (Reasoning(text, signature if isinstance(signature, str) else None),)
 
 
@@ -210,6 +223,8 @@ _BLOCKS = {
     "video": _media,
     "file": _media,
     "text-plain": _plain,
+    "function_call": _item,
+    "custom_tool_call": _item,
     "tool_call": _call,
     "tool_call_chunk": _call,
     "invalid_tool_call": _call,

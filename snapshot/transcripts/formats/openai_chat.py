@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from snapshot.messages import File, Part, Reasoning, Role, Text, ToolCall, Transcript, Usage
+from snapshot.messages import File, Image, Part, Reasoning, Role, Text, ToolCall, Transcript, Usage
+from snapshot.parts.media import media_type_of
 from snapshot.transcripts.io.json_values import JsonObject, as_list, as_object, as_text, type_name
 from snapshot.transcripts.io.source import Sample, Source
 from snapshot.transcripts.reading.build import Builder, role_of, usage_of
@@ -75,7 +76,21 @@ def _add(builder: Builder, functions: Pairing, role: Role, message: JsonObject, 
         parts += calls_of(builder, functions, message, where)
     else:
         parts += read_content(builder, content, where, PARTS)
+    if role == "user":
+        parts += _images(builder, message, where)
     builder.add(role, parts, where=where, message_id=message_id, usage=usage, raw=(message,))
+
+
+def _images(builder: Builder, message: JsonObject, where: str) -> Iterator[Part]:
+    """Pictures beside the words, as Ollama takes them: base64, or the path of a file."""
+    for value in as_list(message.get("images")) or ():
+        data = decoded(value)
+        if data and (media_type := media_type_of(data)):
+            yield Image(media_type, data)
+        elif isinstance(value, str) and value:
+            yield from image_at(builder, message, value, where) or ()
+        else:
+            yield read_opaque(builder, value, "images", where)
 
 
 def _reasoning(builder: Builder, message: JsonObject, where: str) -> Iterator[Part]:

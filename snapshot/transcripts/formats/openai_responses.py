@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from snapshot.messages import File, Image, Opaque, Part, Reasoning, Role, Text, ToolCall, Transcript, Usage
+from snapshot.parts.kinds import kind_of
 from snapshot.transcripts.io.json_values import JsonObject, as_list, as_object, as_text, compact
 from snapshot.transcripts.io.source import Sample, Source
 from snapshot.transcripts.reading.build import Builder, role_of, usage_of
@@ -155,6 +156,8 @@ def _read_item(builder: Builder, value: object, where: str) -> _Item:
         output = item.get("output", item.get("tools"))
         result = read_result(builder, call_id, output, where, _PARTS, is_error=failed)
         return _Item("tool", (result,), item)
+    if role_of(item.get("role")) == "system":  # such as tools that are declared in the midst of it
+        return _Item("system", tuple(_said(builder, item, kind, where)), item)
     if kind == "mcp_approval_response":
         return _Item("user", (Opaque(kind, compact(item)),), item)
     return _Item("assistant", tuple(_said(builder, item, kind, where)), item)
@@ -183,7 +186,7 @@ def _said(builder: Builder, item: JsonObject, kind: str, where: str) -> Iterator
     elif kind == "image_generation_call" and (picture := decoded(item.get("result"))):
         yield Image("image/png", picture)
     else:
-        if kind not in _ITEMS and not kind.endswith(_ENDINGS):
+        if kind not in _ITEMS and not kind.endswith(_ENDINGS) and kind_of(NAME, kind) is None:
             builder.odd("unknown-item", where, f"an item of type {kind!r} is not known; kept whole")
         yield Opaque(kind, compact(item))
 

@@ -19,6 +19,7 @@ from snapshot.messages import (
 )
 from snapshot.requests.fallback_text import data_url, is_url
 from snapshot.transcripts.writing.json_text import value_of
+from snapshot.transcripts.writing.services import unsealed
 from snapshot.transcripts.writing.units import Tell, Unit, joined, one_by_one, settled
 
 OWN = frozenset({"codex", "openai-responses"})
@@ -31,7 +32,7 @@ _NOT_ITEMS = ("text", "refusal", "input_text", "output_text", "input_image", "in
 
 def units(transcript: Transcript, tell: Tell) -> Iterator[Unit]:
     """What the model brought forth between two turns of others is one."""
-    return one_by_one(joined(settled(transcript), tell))
+    return one_by_one(joined(unsealed(transcript, settled(transcript), "openai", tell), tell))
 
 
 def rows(messages: Sequence[Message], _names: dict[str, str]) -> list[Any]:

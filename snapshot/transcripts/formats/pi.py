@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from snapshot.messages import Image, Opaque, Origin, Part, Reasoning, Role, Text, ToolCall, Transcript, Usage
 from snapshot.transcripts.io import jsonl
-from snapshot.transcripts.io.json_values import JsonObject, as_list, as_object, as_text, compact, quoted
+from snapshot.transcripts.io.json_values import (
+    JsonObject,
+    as_list,
+    as_object,
+    as_text,
+    compact,
+    parse,
+    quoted,
+)
 from snapshot.transcripts.io.source import Sample, Source
 from snapshot.transcripts.reading.build import Builder
 from snapshot.transcripts.reading.parents import along, mended, way
 from snapshot.transcripts.reading.parts import ANY_IMAGE, decoded, read_content, read_result, read_text
 from snapshot.transcripts.reading.threads import Conversation, Detection, Thread, first_words, title_of
+from snapshot.transcripts.reading.times import known_time
 
 NAME = "pi"
 
 _STATE = frozenset(
     {
+        "context_edit",
         "custom",
         "label",
         "mode_change",
@@ -30,6 +40,7 @@ _STATE = frozenset(
         "thinking_level_change",
         "title",
         "ttsr_injection",
+        "usage",
     }
 )
 # The log of one run (`--mode json`) has events behind the header; a message is whole in that of its end.
@@ -49,6 +60,13 @@ _EVENTS = frozenset(
 _ENDED = "message_end"
 # Titles, by the entry and its field.
 _TITLES = {"session_info": "name", "title": "title"}
+# How a summary begins when it is sent, in pi's words.
+_COMPACTED = "The conversation history before this point was compacted into the following summary:"
+_BRANCHED = "The following is a summary of a branch that this conversation came back from:"
+_LEADS = {
+    "compaction": _COMPACTED, "compactionSummary": _COMPACTED,
+    "branch_summary": _BRANCHED, "branchSummary": _BRANCHED,
+}  # fmt: skip
 _SAID = frozenset({"branch_summary", "compaction", "custom_message", "message"})
 
 
@@ -194,7 +212,7 @@ def _entries(source: Source) -> tuple[list[_Entry], str]:
             entry_id, parent = f"{entry_id or 'entry'}#{number}", before
         taken.add(entry_id)
         before = entry_id
-        entries.append(_Entry(where, entry_id, parent, kind, as_text(row.get("timestamp")), row))
+        entries.append(_Entry(where, entry_id, parent, kind, known_time(row.get("timestamp")), row))
     return entries, title
 
 
@@ -205,7 +223,7 @@ def _read(
     if path and path[0].parent and path[0].parent not in tree:
         builder.odd("no-parent", path[0].where, "the entry before it is not in the file; read from here on")
     reader = _Reader(builder, as_sent=source.as_sent)
-    for entry in _projection(builder, path) if source.as_sent else path:
+    for entry in _edited(_projection(builder, path), path) if source.as_sent else path:
         reader.read(entry)
     extra_rows = [*(Opaque(entry.kind, compact(entry.row)) for entry in state), *reader.extra_rows]
     return builder.finish(NAME, reader.model, extra_rows)
@@ -244,6 +262,21 @@ def _projection(builder: Builder, path: Sequence[_Entry]) -> list[_Entry]:
     return [newest, *kept, *path[at + 1 :]]
 
 
+def _edited(entries: Sequence[_Entry], path: Sequence[_Entry]) -> list[_Entry]:
+    """Entries as the newest edit of each on the way to the leaf leaves them: out, or with other content."""
+    edits = {as_text(entry.row.get("targetId")): entry.row for entry in path if entry.kind == "context_edit"}
+    found: list[_Entry] = []
+    for entry in entries:
+        edit = edits.get(entry.id)
+        if edit is None:
+            found.append(entry)
+        elif (content := edit.get("replacement")) is not None:
+            message = as_object(entry.row.get("message"))
+            changed = {"content": content} if message is None else {"message": message | {"content": content}}
+            found.append(replace(entry, row=entry.row | changed))
+    return found
+
+
 class _Reader:
     """Adds entries to a conversation."""
 
@@ -260,7 +293,7 @@ class _Reader:
         if kind == "message":
             self._message(entry, as_object(row.get("message")))
         elif kind in ("compaction", "branch_summary"):
-            self._summary(entry, row, compaction=kind == "compaction")
+            self._summary(entry, row, compaction=kind == "compaction", lead=_LEADS[kind])
             details = {
                 key: value for key, value in row.items() if key in ("details", "preserveData") and value
             }
@@ -271,18 +304,21 @@ class _Reader:
         elif kind == "model_change":
             self.model = as_text(row.get("modelId")) or self.model
 
-    def _summary(self, entry: _Entry, row: JsonObject, *, compaction: bool) -> None:
+    def _summary(self, entry: _Entry, row: JsonObject, *, compaction: bool, lead: str) -> None:
         if compaction and not self._as_sent:
             before = as_text(row.get("tokensBefore"))
             told = f" ({before} tokens before)" if before else ""
             self._builder.odd(
                 "compaction", entry.where, f"the conversation was compacted here{told}; all of it is kept"
             )
+        checkpoint = as_object(row.get("systemMessage"))
+        if checkpoint is not None and self._as_sent:
+            self._system(entry, checkpoint)
         summary = as_text(row.get("summary"))
         if summary:
             self._builder.add(
                 self._harness,
-                [Text(summary)],
+                [Text(f"{lead}\n\n<summary>\n{summary}\n</summary>" if self._as_sent else summary)],
                 where=entry.where,
                 message_id=entry.id,
                 time=entry.time,
@@ -296,7 +332,7 @@ class _Reader:
         elif role == "user":
             self._say("user", message, entry)
         elif role == "system":
-            self._say("system", message, entry)
+            self._system(entry, message)
         elif role == "assistant":
             self.model = as_text(message.get("model")) or self.model
             if message.get("errorMessage"):
@@ -321,11 +357,22 @@ class _Reader:
                     origin="user",
                 )
         elif role in ("compactionSummary", "branchSummary"):
-            self._summary(entry, message, compaction=False)
+            self._summary(entry, message, compaction=False, lead=_LEADS[role])
         elif role in ("custom", "hookMessage"):
             self._say(self._harness, message, entry, origin="harness")
         else:
             self._builder.add_unread(message, where=entry.where)
+
+    def _system(self, entry: _Entry, message: JsonObject) -> None:
+        """The prompt in named sections, or a change of it. Tools are declared beside it, and kept aside."""
+        parts = read_content(self._builder, message.get("content"), entry.where, _BLOCKS)
+        sections = (as_object(message.get("sections")) or {}).values()
+        parts += [Text(text) for text in sections if isinstance(text, str) and text]
+        tools = {key: message[key] for key in ("toolsAdded", "toolsRemoved") if message.get(key)}
+        if tools:
+            self.extra_rows.append(Opaque("tools", compact(tools | {"id": entry.id})))
+        if parts:
+            self._builder.add("system", parts, where=entry.where, message_id=entry.id, time=entry.time)
 
     def _say(self, role: Role, message: JsonObject, entry: _Entry, *, origin: Origin = "") -> None:
         parts = read_content(self._builder, message.get("content"), entry.where, _BLOCKS)
@@ -368,8 +415,29 @@ def _shell(message: JsonObject) -> str:
 
 
 def _thinking(_builder: Builder, block: JsonObject, _where: str) -> Sequence[Part]:
-    signature = block.get("thinkingSignature")
-    return (Reasoning(as_text(block.get("thinking")), signature if isinstance(signature, str) else None),)
+    text, signature = as_text(block.get("thinking")), block.get("thinkingSignature")
+    if not isinstance(signature, str):
+        return (Reasoning(text),)
+    if block.get("redacted") is True:
+        return (Opaque("redacted_thinking", compact({"type": "redacted_thinking", "data": signature})),)
+    return (Reasoning(text, _seal(signature)),)
+
+
+def _seal(signature: str) -> str:
+    """What a service sealed: of OpenAI's, whose whole item pi keeps as JSON, the encrypted content of it."""
+    if not signature.startswith("{"):
+        return signature
+    try:
+        sealed = (as_object(parse(signature)) or {}).get("encrypted_content")
+    except (ValueError, RecursionError):
+        return signature
+    return sealed if isinstance(sealed, str) and sealed else signature
+
+
+def sealed_item(text: str, encrypted: str) -> str:
+    """An item of reasoning as pi keeps it in the place of a signature."""
+    summary = [{"type": "summary_text", "text": text}] if text else []
+    return compact({"type": "reasoning", "summary": summary, "encrypted_content": encrypted})
 
 
 def _call(builder: Builder, block: JsonObject, _where: str) -> Sequence[Part]:

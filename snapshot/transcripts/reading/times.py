@@ -6,7 +6,11 @@ from datetime import UTC, datetime
 
 from snapshot.transcripts.io.json_values import as_text
 
-__all__ = ["iso_time"]
+__all__ = ["NO_TIME", "iso_time", "known_time"]
+
+NO_TIME = "1970-01-01T00:00:00.000Z"
+"""What the writers put where a tool reads no row without a time, and none is known; read as none."""
+
 
 _MILLISECONDS = 1e11  # a time of more seconds than that is in the year 5138
 
@@ -20,3 +24,9 @@ def iso_time(value: object) -> str:
         return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except (OverflowError, ValueError, OSError):
         return as_text(value)
+
+
+def known_time(value: object) -> str:
+    """A time as text; "" for none, and for `NO_TIME`."""
+    time = as_text(value)
+    return "" if time == NO_TIME else time

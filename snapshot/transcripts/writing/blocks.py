@@ -55,7 +55,7 @@ def _block(part: Part) -> Any:
             return {"type": "thinking", "thinking": text, **signed}
         case ToolCall(call_id, name, arguments):
             value = value_of(arguments)
-            asked = value if isinstance(value, dict) else arguments
+            asked: Any = value if isinstance(value, dict) else {}  # the tool takes no other
             named = {"id": call_id} if call_id else {}
             return {"type": "tool_use", **named, "name": name, "input": asked}
         case ToolResult(call_id, content, is_error):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from snapshot.messages import File, Image, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
-from snapshot.requests.fallback_text import ERROR, NO_OUTPUT, call_in_words, is_sealed
+from snapshot.requests.fallback_text import ERROR, NO_OUTPUT, arguments_of, call_in_words, is_sealed
 from snapshot.requests.fallback_text import in_words as words_for
 from snapshot.transcripts.io.json_values import compact
 from snapshot.transcripts.reading.parts import ANY_FILE, ANY_IMAGE, split_data_url
@@ -40,7 +40,10 @@ def _steps(part: Part) -> Iterator[tuple[dict[str, Any], str, str]]:
             yield {"signature": None}, "signature", "the signature of reasoning; its words stay"
         case ToolCall(_, _, arguments):
             value = value_of(arguments)
-            if value is not None and compact(value) != arguments:
+            if not isinstance(value, dict):
+                held = "that a call's arguments are no object; `input` of one holds them"
+                yield {"arguments": compact(arguments_of(part))}, "arguments", held
+            elif compact(value) != arguments:
                 spelling = "how the JSON of a call's arguments was spaced and spelled; its values stay"
                 yield {"arguments": compact(value)}, "spelling", spelling
         case Image() | File():

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from snapshot.messages import Message, Part, Role, ToolCall, ToolResult, Transcript
 from snapshot.requests.fallback_text import from_system
+from snapshot.transcripts.reading.times import NO_TIME
 
 __all__ = [
     "Numbered",
@@ -23,6 +24,7 @@ __all__ = [
     "merged_raw",
     "one_by_one",
     "settled",
+    "timed",
     "with_results",
 ]
 
@@ -46,6 +48,11 @@ def settled(transcript: Transcript) -> list[Numbered]:
             else:
                 found.append((number, run))
     return found
+
+
+def timed(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows with a `timestamp` each, for tools that read none without; `NO_TIME` where none is known."""
+    return [{**row, "timestamp": row.get("timestamp") or NO_TIME} for row in rows]
 
 
 def _runs(message: Message) -> Iterator[Message]:

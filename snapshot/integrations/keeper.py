@@ -1,0 +1,161 @@
+"""Compaction call by call: a host gives its whole conversation each time, and its archive is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from typing import Any, TypeAlias, Unpack, cast
+
+from snapshot.compaction import Archive, Compaction, compact
+from snapshot.compaction.archived import CLOSING, OPENING
+from snapshot.compaction.options import Settings, Trigger
+from snapshot.errors import ArchiveError
+from snapshot.integrations.archives import Archives, prefix_keys
+from snapshot.messages import Text
+from snapshot.recovery import recover
+from snapshot.transcripts.io.json_values import plain
+
+__all__ = ["Keeper"]
+
+Conversation: TypeAlias = "Sequence[Any] | Mapping[str, Any]"
+
+_LISTS = ("messages", "input", "contents")
+# Of the input that is safe, from where on something is done: a loop asks before each call.
+_THRESHOLD = 0.9
+
+
+class Keeper:
+    """Makes the conversations of a host fit, each going on from its own archive.
+
+    The host's own list stays as it is: it gives all of it at every call, and sends `done.splice()`.
+
+    Args:
+        archives: where archives are kept; None: in memory.
+        settings: of each compaction, as `snapshot.compact` takes them; the threshold is 0.9 if not given.
+    """
+
+    def __init__(self, archives: Archives | None = None, **settings: Unpack[Settings]) -> None:
+        self.archives = archives if archives is not None else Archives()
+        self._settings: Settings = {"threshold": _THRESHOLD, **settings}
+
+    def compact(
+        self,
+        conversation: Conversation,
+        *,
+        model: str,
+        trigger: Trigger = "target",
+        **more: Unpack[Settings],
+    ) -> Compaction:
+        """What `snapshot.compact` gives, from the archive of this conversation on.
+
+        Args:
+            conversation: an API's or a framework's whole list of messages, or the body that holds it.
+            model: id of the model that will read it.
+            trigger: as for `snapshot.compact`; "manual" for hosts that say themselves when.
+            more: settings for this call alone.
+        """
+        given = _Given.of(conversation)
+        work = partial(compact, conversation, model=model, trigger=trigger, **self._with(more))
+        return self._done(given, work)
+
+    def recover(
+        self, conversation: Conversation, error: object, *, model: str, **more: Unpack[Settings]
+    ) -> Compaction:
+        """What `snapshot.recover` gives, from the archive of this conversation on.
+
+        Raises:
+            NotOverflow: the error says something else: let it pass.
+        """
+        given = _Given.of(conversation)
+        return self._done(given, partial(recover, conversation, error, model=model, **self._with(more)))
+
+    async def acompact(
+        self,
+        conversation: Conversation,
+        *,
+        model: str,
+        trigger: Trigger = "target",
+        **more: Unpack[Settings],
+    ) -> Compaction:
+        """Compact in a thread, so that the event loop goes on."""
+        work = partial(self.compact, conversation, model=model, trigger=trigger, **more)
+        return await asyncio.to_thread(work)
+
+    async def arecover(
+        self, conversation: Conversation, error: object, *, model: str, **more: Unpack[Settings]
+    ) -> Compaction:
+        """Recover in a thread, so that the event loop goes on."""
+        return await asyncio.to_thread(partial(self.recover, conversation, error, model=model, **more))
+
+    def archive(self, conversation: Conversation) -> Archive | None:
+        """The archive that a conversation goes on from, None where nothing of it was replaced."""
+        return self._found(_Given.of(conversation))
+
+    def _with(self, more: Settings) -> Settings:
+        return cast(Settings, {**self._settings, **more})
+
+    def _found(self, given: _Given) -> Archive | None:
+        return self.archives.find(given.keys) or self.archives.find(given.frame)
+
+    def _done(self, given: _Given, work: Callable[..., Compaction]) -> Compaction:
+        """What `work(archive=…)` gives, its archive kept where it is a new one."""
+        try:
+            done = work(archive=self._found(given))
+        except ArchiveError:  # the host changed what the archive stood for: it is text like any other
+            done = work(archive=None)
+        covered = max((edit.stop for edit in done.edits), default=0)
+        if done.archive is not None and not done.report.no_op and covered:
+            self.archives.keep(given.keys[covered - 1], done.archive)
+            for key in _frame_key(
+                part.text for new in done.new for part in new.parts if isinstance(part, Text)
+            ):
+                self.archives.keep(key, done.archive)
+        return done
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """The keys of a conversation.
+
+    Attributes:
+        keys: of its beginnings, each that of the list up to a message.
+        frame: of the archive that the list shows, for hosts that keep what they sent; () for none.
+    """
+
+    keys: list[str]
+    frame: list[str]
+
+    @classmethod
+    def of(cls, conversation: Conversation) -> _Given:
+        listed: Any = conversation
+        if isinstance(conversation, Mapping):
+            held: list[Any] = [conversation[key] for key in _LISTS if key in conversation]
+            listed = next((cast(Any, one) for one in held if isinstance(one, list | tuple)), ())
+        messages = cast("list[Any]", plain(list(listed)))
+        return cls(prefix_keys(messages), _frame_key(_strings(messages)))
+
+
+def _frame_key(texts: Iterable[str]) -> list[str]:
+    """The key of the last archive among texts: of the text that leads its pages and that behind them."""
+    found: list[str] = []
+    for text in texts:
+        if text.startswith(OPENING + "\n"):
+            found = [text]
+        elif found and text.startswith(CLOSING + "\n"):
+            found.append(text)
+    return [f"frame:{sha256(''.join(found).encode('utf-8', 'surrogatepass')).hexdigest()}"] if found else []
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """All texts in JSON values, in order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in cast("dict[str, Any]", value).values():
+            yield from _strings(item)
+    elif isinstance(value, list):
+        for item in cast("list[Any]", value):
+            yield from _strings(item)
