@@ -20,6 +20,7 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
+    "sessions": Command("sessions", "fill", "the sessions that agents keep on this machine, newest first"),
     "render": Command("render", "fill", "a transcript or text as PNG pages with a manifest"),
     "read": Command("read", "fill", "the text of pages, from their pixels"),
     "verify": Command("verify", "fill", "whether pages can be sent: whole, unresized, legible"),
@@ -37,4 +38,5 @@ COMMANDS: dict[str, Command] = {
     "layouts": Command("layouts", "fill", "what is known of a model as a reader of pages"),
     "cost": Command("cost", "fill", "what a conversation costs each model, as text and as pages"),
     "replay": Command("replay", "fill", "what a recorded run costs as requests, under several policies"),
+    "completion": Command("completion", "fill", "what makes a shell complete commands, options and ids"),
 }

@@ -272,7 +272,9 @@ def _add_compact(parser: argparse.ArgumentParser) -> None:
 
     which(parser)
     parser.add_argument("--branch", metavar="NAME", default="", help="a branch (default: the current one)")
-    parser.add_argument("-m", "--model", default="", help="model that will read it (default: the branch's)")
+    parser.add_argument(
+        "-m", "--model", metavar="ID", default="", help="model that will read it (default: the branch's)"
+    )
     add_settings(parser)
     parser.add_argument("--dry-run", action="store_true", help="only say what each rung would free")
     parser.set_defaults(run=_compact)

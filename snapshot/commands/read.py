@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snapshot.commands._console import DONE, FAILED, print_json, say, tell, write_data
+from snapshot.commands._progress import progress
 
 if TYPE_CHECKING:
     from snapshot.pages.manifest import Manifest
@@ -53,7 +54,8 @@ def _run(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace, manifest: Manifest) -> int:
     from snapshot.pages import folder
 
-    problems = folder.check(arguments.folder, manifest, font=arguments.font)
+    with progress("reading"):
+        problems = folder.check(arguments.folder, manifest, font=arguments.font)
     pages, chars = len(manifest.pages), manifest.source.chars
     if arguments.json:
         found = [{"page": item.page, "file": item.file, "problem": item.problem} for item in problems]

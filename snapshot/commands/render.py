@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snapshot.commands._console import (
     DONE,
     load,
+    model_argument,
+    model_of,
     note_code_points,
     note_diagnostics,
     note_redactions,
@@ -19,18 +19,16 @@ from snapshot.commands._console import (
     reading_options,
     redaction_options,
     redactor_of,
-    silence,
     tell,
 )
+from snapshot.commands._progress import progress
+from snapshot.commands._sessions import session_argument, stem
 from snapshot.errors import SnapshotError
 
 if TYPE_CHECKING:
     from snapshot.pages.manifest import Manifest
 
-__all__ = ["DEFAULT_MODEL", "fill"]
-
-DEFAULT_MODEL = "claude-opus-4-8"
-"""The reader of a transcript that names no model."""
+__all__ = ["fill"]
 
 _PACKED = (".gz", ".zst")
 _SUFFIXES = (".jsonl", ".json", ".md", ".txt", ".log")
@@ -45,8 +43,8 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "examples: snapshot render session.jsonl -m gpt-5.6-sol -o pages; "
         "snapshot render - -m gemini-3-pro < notes.md"
     )
-    parser.add_argument("session", metavar="SESSION", help="a transcript or text file; - is standard input")
-    parser.add_argument("-m", "--model", help="model that will look at the pages (default: the transcript's)")
+    session_argument(parser, "a transcript or text")
+    model_argument(parser, "model that will look at the pages")
     parser.add_argument(
         "-o", "--output", metavar="DIR", type=Path, help="folder of the pages (SESSION.pages)"
     )
@@ -84,22 +82,23 @@ def _run(arguments: argparse.Namespace) -> int:
     if redactor is not None:
         transcript = redactor.transcript(transcript)
     redactions = redactor.counts if redactor is not None else {}
-    model = arguments.model or transcript.model or DEFAULT_MODEL
+    model = model_of(arguments.model, transcript)
     layout = layout_for(model, name=arguments.layout)
     source = source_of(transcript, reasoning=not arguments.no_reasoning)
     if not source.text:
         raise SnapshotError(f"{arguments.session}: nothing in it to render")
     output = arguments.output or _default_output(arguments.session)
     setting = Typesetter(layout, font=arguments.font)
-    manifest = folder.write(
-        output,
-        source,
-        setting,
-        model=model,
-        threads=arguments.threads,
-        compress=arguments.compress,
-        progress=_progress(),
-    )
+    with progress("rendering") as show:
+        manifest = folder.write(
+            output,
+            source,
+            setting,
+            model=model,
+            threads=arguments.threads,
+            compress=arguments.compress,
+            progress=show,
+        )
     note_diagnostics(transcript)
     note_redactions(redactions)
     note_code_points(manifest.source.code_points, setting.face.missing)
@@ -112,27 +111,13 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _default_output(session: str) -> Path:
     if session == "-":
-        return Path("snapshot.pages.render")
+        return Path("snapshot.pages")
+    if ".db#" in session:
+        return Path(f"{stem(session)}.pages")
     path = Path(session)
     if path.suffix in _PACKED:
         path = Path(path.stem)
     return Path(f"{path.stem if path.suffix in _SUFFIXES else path.name}.pages")
-
-
-def _progress() -> Callable[[int, int], None] | None:
-    """A callback that keeps one line on stderr up to date; None where nobody looks."""
-    if not sys.stderr.isatty():
-        return None
-
-    def show(done: int, total: int) -> None:
-        end = "\r\x1b[K" if done >= total else "\r"
-        try:
-            sys.stderr.write(f"\rrendering {done * 100 // total:3d} %" + end)
-            sys.stderr.flush()
-        except OSError:
-            silence(sys.stderr)
-
-    return show
 
 
 def _summary(manifest: Manifest, model: str, output: Path) -> str:

@@ -15,6 +15,7 @@ from snapshot.commands._console import (
     save,
     tell,
 )
+from snapshot.commands._progress import progress
 
 if TYPE_CHECKING:
     from snapshot.legibility.verify import Verdict
@@ -35,7 +36,9 @@ def fill(parser: argparse.ArgumentParser) -> None:
     )
     parser.epilog = "example: snapshot verify session.pages -m gpt-5.6-sol --html report.html"
     parser.add_argument("folder", metavar="DIR", type=Path, help="a folder that render wrote")
-    parser.add_argument("-m", "--model", help="the model that will read them (default: that of render)")
+    parser.add_argument(
+        "-m", "--model", metavar="ID", help="the model that will read them (default: that of render)"
+    )
     parser.add_argument("--ocr", action="store_true", help="ask a neural reader too: snapshot-pages[ocr]")
     parser.add_argument(
         "--floor", metavar="R", type=share, help="recall from 0 to 1 below which pages are refused (0.7)"
@@ -65,14 +68,15 @@ def _run(arguments: argparse.Namespace) -> int:
         beside = read_input(arguments.factsheet, "a file of text").decode("utf-8", "replace")
     if arguments.html is not None:
         _refuse_inputs(arguments)
-    verdict = verify(
-        arguments.folder,
-        model=arguments.model,
-        floor=FLOOR if arguments.floor is None else arguments.floor,
-        beside=beside,
-        ocr=arguments.ocr,
-        font=arguments.font,
-    )
+    with progress("verifying"):
+        verdict = verify(
+            arguments.folder,
+            model=arguments.model,
+            floor=FLOOR if arguments.floor is None else arguments.floor,
+            beside=beside,
+            ocr=arguments.ocr,
+            font=arguments.font,
+        )
     if arguments.html is not None:
         from snapshot.legibility.report import as_html
 

@@ -14,9 +14,12 @@ from typing import Any, Protocol, cast
 from snapshot.errors import SnapshotError
 from snapshot.messages import Transcript
 
-__all__ = ["APIS", "request"]
+__all__ = ["APIS", "OTHER_NAMES", "request"]
 
 APIS = ("anthropic", "openai", "openai-responses", "gemini")
+
+OTHER_NAMES = {"openai-chat": "openai"}
+"""APIs by the names of their transcripts' formats, where these are others."""
 
 _MODULES = {"openai": "openai_chat"}
 
@@ -37,7 +40,7 @@ def request(transcript: Transcript, api: str) -> dict[str, Any]:
     Args:
         transcript: what to send. Nothing in it makes this raise: results without a call, empty messages
             and what has no words are left out, calls without a result get one that says so.
-        api: one of `APIS`.
+        api: one of `APIS`; "openai-chat" is "openai".
 
     Returns:
         `system` (if any) and `messages` for Anthropic, `messages` for OpenAI Chat Completions, `input` for
@@ -46,6 +49,7 @@ def request(transcript: Transcript, api: str) -> dict[str, Any]:
     Raises:
         SnapshotError: `api` is not known.
     """
+    api = OTHER_NAMES.get(api, api)
     if api not in APIS:
         raise SnapshotError(f"unknown API {api!r}; known APIs: {', '.join(APIS)}")
     name = _MODULES.get(api, api.replace("-", "_"))

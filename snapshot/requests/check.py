@@ -14,6 +14,7 @@ from typing import Any
 from snapshot.errors import SnapshotError
 from snapshot.models.profile import ModelProfile
 from snapshot.parts.characters import UNSENDABLE, is_blank
+from snapshot.requests import OTHER_NAMES
 from snapshot.requests._flatten import LISTS, NOUNS, Piece, pieces_of
 from snapshot.requests.fallback_text import is_mistyped
 from snapshot.requests.limits import exceeded, load_of_pieces
@@ -43,6 +44,7 @@ def check(
     Raises:
         SnapshotError: `api` is not known.
     """
+    api = OTHER_NAMES.get(api, api)
     if api not in LISTS:
         raise SnapshotError(f"unknown API {api!r}; known APIs: {', '.join(LISTS)}")
     bits = pieces_of(body, api)
