@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import snapshot
-from snapshot.discovery import exported, known_agents, newest, places, resolve
+from snapshot.discovery import Place, exported, known_agents, newest, places, resolve
 from snapshot.discovery.agents import agent_of
 from snapshot.errors import SnapshotError
 from snapshot.transcripts import FORMATS
@@ -89,6 +89,12 @@ def home(tmp_path, monkeypatch):
     work.mkdir()
     monkeypatch.chdir(work)
     return tmp_path
+
+
+def resolved(name: str | Path) -> Place:
+    found = resolve(str(name))
+    assert found is not None
+    return found
 
 
 def put(home: Path, name: str, data: bytes, age: float = 0) -> Path:
@@ -238,7 +244,7 @@ def test_newest_first_and_as_many_as_asked_for(home):
 def test_a_session_by_the_beginning_of_its_id(home):
     path = claude(home, "abcd1234-0000")
     claude(home, "abce9999-0000")
-    assert resolve("abcd").name == str(path)
+    assert resolved("abcd").name == str(path)
     done = run("inspect", "abcd")
     assert str(path).replace(str(home), "~") in done.stderr
     assert "claude-session" in done.stdout
@@ -280,9 +286,9 @@ def test_a_folder_means_its_newest_session(home):
     claude(home, "other", cwd="/srv/other")
     newer = claude(home, "newer", cwd=str(project), age=50)
     claude(home, "older", cwd=str(project), age=100)
-    assert resolve(str(project)).name == str(newer)
-    assert resolve(str(home / ".claude/projects/-srv-shop")).id == "other"
-    assert resolve(str(home / "work")).name == str(newer)
+    assert resolved(str(project)).name == str(newer)
+    assert resolved(str(home / ".claude/projects/-srv-shop")).id == "other"
+    assert resolved(str(home / "work")).name == str(newer)
     with pytest.raises(SnapshotError, match="no session of an agent"):
         resolve(str(project / "src"))
     listed = json.loads(run("sessions", "--project", project, "--json").stdout)["sessions"]

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -212,10 +213,10 @@ def test_commands_keep_within_the_terminal(command, width, monkeypatch):
 # --- progress
 
 
-def process(*arguments: str, **options: object) -> subprocess.CompletedProcess[bytes]:
+def process(*arguments: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, "-m", "snapshot", *arguments], cwd=ROOT, capture_output=True, **options
-    )  # type: ignore[call-overload]
+    )
 
 
 @posix

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from snapshot.errors import SnapshotError
 
@@ -115,24 +115,23 @@ def _read(path: Path) -> tuple[Agent, ...]:
     return tuple(_agent(path, name, table) for name, table in tables.items())
 
 
-def _agent(path: Path, name: str, table: Any) -> Agent:
+def _agent(path: Path, name: str, value: object) -> Agent:
     where = f"{path}: {name}"
-    if not isinstance(table, dict):
+    if not isinstance(value, dict):
         raise SnapshotError(f"{where}: is no table; an agent is one, [{name}]")
-    for key, value in table.items():
+    table = cast("dict[str, Any]", value)
+    for key, item in table.items():
         if key not in _KEYS:
             close = get_close_matches(key, _KEYS, n=1)
             hint = f"did you mean {close[0]!r}? " if close else ""
             raise SnapshotError(f"{where}: unknown key {key!r}; {hint}known keys: {', '.join(_KEYS)}")
-        kind = _KEYS[key]
-        good = isinstance(value, (int, float)) if kind is float else isinstance(value, kind)
-        if not good or (kind is list and not all(isinstance(item, str) for item in value)):
-            raise SnapshotError(f"{where}: {key} has to be {_named(kind)}")
+        if not _fits(item, _KEYS[key]):
+            raise SnapshotError(f"{where}: {key} has to be {_named(_KEYS[key])}")
     for key in _REQUIRED:
         if key not in table:
             raise SnapshotError(f"{where}: {key} is missing")
     try:
-        pattern = re.compile(table["id"]) if "id" in table else None
+        pattern = re.compile(str(table["id"])) if "id" in table else None
     except re.error as error:
         raise SnapshotError(f"{where}: id is no regular expression: {error}") from error
     if pattern is not None and pattern.groups != 1:
@@ -149,6 +148,14 @@ def _agent(path: Path, name: str, table: Any) -> Agent:
         tuple(table.get("project", ())),
         min(1.0, max(0.0, float(table.get("share", 0.5)))),
     )
+
+
+def _fits(value: object, kind: type) -> bool:
+    if kind is float:
+        return isinstance(value, (int, float))
+    if kind is list:
+        return isinstance(value, list) and all(isinstance(item, str) for item in cast("list[object]", value))
+    return isinstance(value, kind)
 
 
 def _named(kind: type) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from snapshot.errors import SnapshotError
 
@@ -112,10 +113,10 @@ def _session(store: sqlite3.Connection, key: str) -> dict[str, object]:
 def _value(text: object) -> dict[str, object]:
     """What a column of JSON holds; one that is damaged is told as such, and the others are read."""
     try:
-        value = json.loads(str(text))
+        value: object = json.loads(str(text))
     except ValueError:
         value = None
-    return value if isinstance(value, dict) else {"type": "unreadable row"}
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {"type": "unreadable row"}
 
 
 def _opened(path: Path) -> sqlite3.Connection:
