@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from snapshot.commands._console import columns as columns_of_terminal
 
-__all__ = ["Column", "cells", "cut", "paragraph", "table", "width"]
+__all__ = ["Column", "cells", "cut", "folded", "paragraph", "table", "width"]
 
 _NARROWEST = 24
 _PROSE = 100  # columns beyond which lines of prose are hard to read
@@ -51,6 +51,16 @@ def paragraph(
         break_long_words=False,
         break_on_hyphens=False,
     ) or [start.rstrip()]
+
+
+def folded(line: str) -> list[str]:
+    """A line of a report; where the terminal is narrow, its rest stands below its beginning."""
+    most = width()
+    if most is None or cells(line) <= most:
+        return [line]
+    text = line.lstrip()
+    start = line[: len(line) - len(text)]
+    return paragraph(text, indent=start + "    ", first=start, within=most)
 
 
 def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], within: int | None = None) -> list[str]:

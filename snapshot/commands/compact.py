@@ -34,6 +34,7 @@ from snapshot.commands._hints import for_command_line
 from snapshot.commands._progress import Show, progress
 from snapshot.commands._request import APIS
 from snapshot.commands._sessions import session_argument, stem
+from snapshot.commands._table import folded
 from snapshot.errors import CannotFit, OutputError, SummarizerRequired
 
 if TYPE_CHECKING:
@@ -221,7 +222,8 @@ def _finish(
         # Where the request itself went to standard output, people read beside it.
         note = say if not dry and to_stdout(output) else tell
         for line in str(report).split("\n"):
-            note(line)
+            for piece in folded(line):
+                note(piece)
         if not dry:
             note(f"{output}: {report.after:,} tokens for {model} by the {api} API")
     return DONE

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from snapshot.commands._console import DONE, print_json, tell
-from snapshot.commands._table import Column, cells, paragraph, table, width
+from snapshot.commands._table import Column, folded, table
 from snapshot.errors import LayoutError
 
 if TYPE_CHECKING:
@@ -69,18 +69,8 @@ def _run(arguments: argparse.Namespace) -> int:
         tell(*table(columns, rows))
     else:
         for line in "\n\n".join(str(item) for item in layouts).split("\n"):
-            tell(*_folded(line))
+            tell(*folded(line))
     return DONE
-
-
-def _folded(line: str) -> list[str]:
-    """A line of a description, which stands under its beginning where the terminal is narrow."""
-    most = width()
-    if most is None or cells(line) <= most:
-        return [line]
-    text = line.lstrip()
-    start = line[: len(line) - len(text)]
-    return paragraph(text, indent=start + "    ", first=start, within=most)
 
 
 def _described(layout: Layout) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from snapshot.commands._console import (
 )
 from snapshot.commands._progress import progress
 from snapshot.commands._sessions import session_argument, stem
+from snapshot.commands._table import folded
 from snapshot.errors import SnapshotError
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({**manifest.as_dict(), "folder": str(output), "redactions": redactions})
     else:
-        tell(_summary(manifest, model, output))
+        tell(*folded(_summary(manifest, model, output)))
     return DONE
 
 

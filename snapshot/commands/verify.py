@@ -100,29 +100,34 @@ def _refuse_inputs(arguments: argparse.Namespace) -> None:
 def _print(verdict: Verdict, factsheet: bool) -> None:
     from snapshot.legibility.verify import STRESS
 
+    lines: list[str] = []
     whom = f"{verdict.model} ({verdict.reader})" if verdict.model else verdict.reader
-    tell(f"{verdict.folder}: {'verified' if verdict.passed else 'REFUSED'} for {whom}")
+    lines.append(f"{verdict.folder}: {'verified' if verdict.passed else 'REFUSED'} for {whom}")
     for check in verdict.checks:
-        tell(f"  {'ok  ' if check.passed else 'FAIL'}  {check.name:<17}{check.says}")
+        lines.append(f"  {'ok  ' if check.passed else 'FAIL'}  {check.name:<17}{check.says}")
     if verdict.confused:
         pairs = "  ".join(f"{a}>{b} {count}" for a, b, count in verdict.confused[:_PAIRS_SHOWN])
-        tell(f"        {'confused':<17}at {STRESS:g} of the size seen: {pairs}")
+        lines.append(f"        {'confused':<17}at {STRESS:g} of the size seen: {pairs}")
     for factor, reading in list(verdict.ocr.items())[1:]:
         pairs = " ".join(f"{a or '∅'}>{b or '∅'}:{count}" for a, b, count in reading.confused[:_PAIRS_SHOWN])
         wrong = f"{reading.error_rate:.3f} of characters wrong"
         strings = f"{reading.exact} of {reading.strings} exact strings"
-        tell(f"        {f'shrunk by {factor:g}':<17}neural reader: {wrong}, {strings}; {pairs}")
+        lines.append(f"        {f'shrunk by {factor:g}':<17}neural reader: {wrong}, {strings}; {pairs}")
     if verdict.hashes is not None:
         found = verdict.hashes
         least = "at least " if found.at_least else ""
-        tell(f"        {'hashes':<17}{least}{found.recall:.2f} expected: {found.basis}")
+        lines.append(f"        {'hashes':<17}{least}{found.recall:.2f} expected: {found.basis}")
     if verdict.risks:
         held = sum(risk.held for risk in verdict.risks)
         beside = f"{held:,} of them travel as text" if factsheet else "no --factsheet was named to look in"
         first = [risk.text for risk in verdict.risks if not risk.held and len(risk.text) <= _LONGEST]
-        tell(f"        {'exact strings':<17}{len(verdict.risks):,} that context does not correct; {beside}")
+        lines.append(
+            f"        {'exact strings':<17}{len(verdict.risks):,} that context does not correct; {beside}"
+        )
         if first:
-            tell(f"        {'riskiest':<17}{', '.join(first[:_RISKS_SHOWN])}")
+            lines.append(f"        {'riskiest':<17}{', '.join(first[:_RISKS_SHOWN])}")
+    for line in lines:
+        tell(*folded(line))
 
 
 def _described(verdict: Verdict) -> dict[str, Any]:
