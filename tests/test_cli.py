@@ -286,8 +286,7 @@ def test_damage_is_one_line(pages, damage):
 # --- layouts and the rest
 
 
-def test_layouts_lists_and_explains(monkeypatch):
-    monkeypatch.delenv("COLUMNS", raising=False)
+def test_layouts_lists_and_explains():
     assert len(run("layouts").stdout.splitlines()) == len(list(layout_names())) + 1
     one = run("layouts", "us.anthropic.claude-opus-4-8").stdout
     for fact in ("1764 × 1904 px", "23,324 a page", "4,284 a page", "resized     no", "as of"):

@@ -16,6 +16,7 @@ from snapshot.commands._console import (
     tell,
 )
 from snapshot.commands._progress import progress
+from snapshot.commands._table import folded
 
 if TYPE_CHECKING:
     from snapshot.legibility.verify import Verdict
