@@ -9,6 +9,7 @@ import io
 from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
+from PIL.PngImagePlugin import PngInfo
 
 import snapshot
 from snapshot.models.tokens import text_tokens
@@ -30,8 +31,14 @@ def counts() -> tuple[int, int, int]:
     return len(text), text_tokens(text, layout_for(MODEL).reader), sum(page.tokens for page in pages)
 
 
+def told() -> str:
+    """The numbers that stand in the figure, in a line."""
+    chars, before, after = counts()
+    return f"{chars} characters, {before} tokens as text, {after} as pages"
+
+
 def figure() -> bytes:
-    """The figure as PNG."""
+    """The figure as PNG; its comment repeats the numbers in it."""
     chars, before, after = counts()
     image = Image.new("RGB", SIZE, _PAPER)
     draw = ImageDraw.Draw(image)
@@ -47,7 +54,9 @@ def figure() -> bytes:
     _arrow(draw, _SIDE + _TEXT_WIDTH + 24, SIZE[1] // 2, _GAP - 48)
     _paste_page(image, right)
     out = io.BytesIO()
-    image.quantize(32, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    comment = PngInfo()
+    comment.add_text("Comment", told())
+    image.quantize(32, dither=Image.Dither.NONE).save(out, "PNG", optimize=True, pnginfo=comment)
     return out.getvalue()
 
 
