@@ -162,8 +162,8 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-# A command that needs what only its own page can explain: ids that each import makes anew.
-_ITS_OWN = {("session", "fork"), ("session", "salvage"), ("session", "check"), ("session", "export")}
+# A command that needs an id that each import makes anew.
+_ITS_OWN = {("session", "fork")}
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "sh")], ids=ids)
