@@ -7,6 +7,10 @@ import os
 import shutil
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: threads that wait for each other are slow
+if os.environ.get("SNAPSHOT_TEST_WITHOUT_NUMBA"):
+    from tests.without_numba import hide
+
+    hide()
 os.environ.pop("COLUMNS", None)  # what is printed is not folded to the terminal that the tests run in
 
 from dataclasses import replace

@@ -19,6 +19,7 @@ from snapshot.commands._console import (
     reading_options,
     redaction_options,
     redactor_of,
+    say,
     tell,
 )
 from snapshot.commands._progress import progress
@@ -73,6 +74,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from snapshot.pages import folder
     from snapshot.pages.layout import layout_for
+    from snapshot.pages.numba_support import LARGE, would_pay
     from snapshot.pages.render import Typesetter
     from snapshot.source.source import source_of
 
@@ -103,6 +105,11 @@ def _run(arguments: argparse.Namespace) -> int:
     note_diagnostics(transcript)
     note_redactions(redactions)
     note_code_points(manifest.source.code_points, setting.face.missing)
+    if would_pay(manifest.source.chars):
+        say(
+            "note: numba cannot be loaded; with it (pip install numba) jobs beyond "
+            f"{LARGE // 1_000_000} million characters are done sooner, with the same pages"
+        )
     if arguments.json:
         print_json({**manifest.as_dict(), "folder": str(output), "redactions": redactions})
     else:
