@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -30,6 +31,11 @@ from snapshot.raster.face import load_face
 from snapshot.raster.glyph_text import INKS
 from snapshot.source.marks import END, PAD, PAGE_MARKS
 from snapshot.source.source import Source
+
+_HIDDEN = bool(os.environ.get("SNAPSHOT_TEST_WITHOUT_NUMBA"))
+needs_numba = pytest.mark.skipif(
+    _HIDDEN or importlib.util.find_spec("numba") is None, reason="numba is not installed, or hidden"
+)
 
 # The default run tries the same examples on every machine, so that what lands is what was tried.
 settings.register_profile(
