@@ -17,7 +17,7 @@ from PIL import Image
 
 import snapshot
 from snapshot.costs.content_kinds import class_of, classes_of
-from snapshot.costs.costs import break_even, cost_of, costs_of, example_models
+from snapshot.costs.costs import break_even, cost_of, cost_of_source, costs_of, example_models
 from snapshot.messages import Message, Text, ToolCall, ToolResult, Transcript
 from snapshot.models import tokens as tokens_module
 from snapshot.models.catalog import profiles
@@ -245,7 +245,7 @@ def talk_of(words: int) -> bytes:
     return json.dumps({"model": "claude-haiku-4-5", "messages": messages}).encode()
 
 
-@pytest.mark.parametrize("words", [120, 400])
+@pytest.mark.parametrize("words", [300, 450])
 def test_cost_render_and_compact_agree(words, tmp_path):
     """The same text is the same pages and tokens to all three, as text and as pages."""
     path = tmp_path / "talk.json"
@@ -275,15 +275,12 @@ def test_cost_render_and_compact_agree(words, tmp_path):
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     archive = snapshot.Archive.from_json((tmp_path / "request.archive.json").read_text(encoding="utf-8"))
-    middle = tmp_path / "middle.txt"
-    middle.write_text(archive.source.text, encoding="utf-8")
-    again = json.loads(run("cost", middle, "-m", "claude-haiku-4-5", "--json").stdout)["sessions"][0]
-    rendered = json.loads(
-        run("render", middle, "-m", "claude-haiku-4-5", "-o", tmp_path / "middle", "--json").stdout
-    )["totals"]
-    assert (again["pages"], again["page_tokens"]) == (rendered["pages"], rendered["tokens"])
-    assert again["pages"] == report["pages"]
     layout = layout_for("claude-haiku-4-5")
+    setting = Typesetter(layout)
+    again = cost_of_source("claude-haiku-4-5", setting, "all", archive.source, count=False)
+    rendered = list(setting.pages(archive.source))
+    assert (again.pages, again.page_tokens) == (len(rendered), sum(page.tokens for page in rendered))
+    assert again.pages == report["pages"]
     images = [
         block["source"]["data"]
         for message in json.loads(request.read_text(encoding="utf-8"))["messages"]
@@ -291,7 +288,7 @@ def test_cost_render_and_compact_agree(words, tmp_path):
         if isinstance(block, dict) and block["type"] == "image"
     ]
     sizes = [Image.open(io.BytesIO(base64.b64decode(image))).size for image in images]
-    assert sum(layout.billing.tokens(*size) for size in sizes) == again["page_tokens"]
+    assert sum(layout.billing.tokens(*size) for size in sizes) == again.page_tokens
 
 
 @pytest.mark.parametrize("file", REAL)

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from snapshot.commands._console import CANNOT_FIT, DONE, NEEDS_SUMMARIZER, print_json, say, tell
+from snapshot.commands._table import folded
 from snapshot.errors import CannotFit, SummarizerRequired
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ def _list(arguments: argparse.Namespace) -> int:
     for name, item in zip(names, found, strict=True):
         parts = [counted(item.messages, "message"), counted(item.branches, "branch")]
         parts += [counted(item.checkpoints, "checkpoint")] if item.checkpoints else []
-        tell(f"{name:<{width}}  {', '.join(parts)}; on {item.branch}; {item.changed or item.created}")
+        line = f"{name:<{width}}  {', '.join(parts)}; on {item.branch}; {item.changed or item.created}"
+        tell(*folded(line))
     return DONE
 
 
@@ -305,7 +307,8 @@ def _compact(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(prepared.report.as_json() | {"checkpoint": leaf or None})
     else:
-        tell(*str(prepared.report).split("\n"))
+        for line in str(prepared.report).split("\n"):
+            tell(*folded(line))
         if leaf and prepared.checkpoint is not None:
             tell(f"checkpoint {leaf}: kept word for word from {prepared.checkpoint.first_kept or 'here'} on")
     return DONE

@@ -270,14 +270,14 @@ def _whole_run(found: Savings) -> list[tuple[str, str]]:
     rows = [("requests", f"{len(text.requests):,}, the largest of {text.peak:,} tokens {window}")]
     went = "" if text.stopped is None else f" up to request {len(text.requests):,}, where the window is full"
     rows.append(("run as text", f"{_usd(text.usd)}{went}"))
-    times = {0: "never compacted", 1: "compacted once"}.get(
+    times = {0: "never compacted: it is too short to gain from it", 1: "compacted once"}.get(
         ours.compactions, f"compacted {ours.compactions} times"
     )
     when = f", from {found.threshold:,} tokens on" if ours.compactions else ""
     trial = "; by itself it would not be, the window is never nine tenths full" if found.tried else ""
     stop = "" if ours.stopped is None else f"; stops at request {len(ours.requests):,}: {ours.reason}"
     rows.append(("with pages", f"{_usd(ours.usd)}, {times}{when}{trial if ours.compactions else ''}{stop}"))
-    if found.saved is not None and text.usd:
+    if found.saved is not None and text.usd and ours.compactions:
         share = found.saved / text.usd
         rows.append(
             (
