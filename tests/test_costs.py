@@ -161,7 +161,7 @@ def test_vocabularies_count_offline(name):
 def test_cost_answers_for_the_session_first_and_then_compares():
     shown = run("cost", EXAMPLE, "-m", "claude-opus-4-8,gemini-3.8-flash,deepseek-flash").stdout
     block, _, table = shown.partition("\n\n")
-    assert "as claude-opus-4-8 is billed" in block
+    assert "billed as claude-opus-4-8:" in block
     for label in ("text ", "as pages ", "requests ", "run as text ", "with pages ", "pays from "):
         assert f"\n  {label}" in block
     assert table.startswith("all text, ")

@@ -305,7 +305,7 @@ def test_settings_give_a_model_to_what_names_none(settings, tmp_path):
     assert "for gemini-3-pro" in run("render", tmp_path / "a.txt", "-o", pages).stdout
     assert "for gpt-5.6-sol" in run("render", tmp_path / "a.txt", "-m", "gpt-5.6-sol", "-o", pages).stdout
     assert "for claude-opus-4-8" in run("render", EXAMPLE, "-o", pages).stdout
-    assert "as gemini-3-pro is billed" in run("cost", tmp_path / "a.txt").stdout
+    assert "billed as gemini-3-pro:" in run("cost", tmp_path / "a.txt").stdout
 
 
 def test_settings_give_layouts_unless_something_nearer_does(settings, tmp_path, monkeypatch):

@@ -242,7 +242,7 @@ def _block(session: str, found: Savings | str) -> list[str]:
     name = "standard input" if session == "-" else session
     if isinstance(found, str):
         return [*paragraph(f"{name}: {found}")]
-    lines = paragraph(f"{name}, as {found.model} is billed")
+    lines = paragraph(f"billed as {found.model}: {name}")
     rows = [("text", f"{found.text_tokens:,} tokens, {found.chars:,} characters")]
     less = 1 - found.page_tokens / max(1, found.text_tokens)
     rows.append(
