@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snapshot.commands._console import (
+    DEFAULT_MODEL,
     DONE,
     load,
     model_argument,
@@ -30,7 +31,7 @@ from snapshot.errors import SnapshotError
 if TYPE_CHECKING:
     from snapshot.pages.manifest import Manifest
 
-__all__ = ["fill"]
+__all__ = ["DEFAULT_MODEL", "fill"]
 
 _PACKED = (".gz", ".zst")
 _SUFFIXES = (".jsonl", ".json", ".md", ".txt", ".log")
