@@ -17,7 +17,7 @@ from snapshot.commands._console import DONE, FAILED, UNUSABLE, printable, say, s
 from snapshot.errors import PageError, SnapshotError
 
 _INTERRUPTED = 130
-_LAYOUTS = "SNAPSHOT_LAYOUTS"
+_LAYOUTS, _AGENTS = "SNAPSHOT_LAYOUTS", "SNAPSHOT_AGENTS"
 _ABOUT_LAYOUTS = "folder of your own layout files; repeatable"
 
 
@@ -46,29 +46,64 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run(argv: list[str] | None) -> int:
     parser = _parser()
+    if "_ARGCOMPLETE" in os.environ:
+        _complete(parser)
     arguments = parser.parse_args(argv)
     if arguments.command is None:
         parser.print_help()
         return UNUSABLE
-    former = os.environ.get(_LAYOUTS)
+    former = {name: os.environ.get(name) for name in (_LAYOUTS, _AGENTS)}
     try:
-        if arguments.layouts:
-            os.environ[_LAYOUTS] = os.pathsep.join(arguments.layouts)
+        _settle(arguments)
         return arguments.run(arguments)
     except (SnapshotError, MemoryError, RecursionError) as error:
         if arguments.debug:
             raise
-        told = error if isinstance(error, SnapshotError) else ""
+        told = _hinted(error) if isinstance(error, SnapshotError) else ""
         told = told or (
             "out of memory" if isinstance(error, MemoryError) else "the input is nested too deeply"
         )
         say(f"snapshot: {told}")
         return FAILED if isinstance(error, PageError) else UNUSABLE
     finally:
-        if arguments.layouts:
-            os.environ.pop(_LAYOUTS, None)
-            if former is not None:
-                os.environ[_LAYOUTS] = former
+        for name, value in former.items():
+            if value is not None:
+                os.environ[name] = value
+            else:
+                os.environ.pop(name, None)
+
+
+def _hinted(error: SnapshotError) -> str:
+    """What it says, with the options of the command line in place of Python's arguments."""
+    from snapshot.commands._hints import for_command_line
+
+    return for_command_line(str(error))
+
+
+def _settle(arguments: argparse.Namespace) -> None:
+    """What the options, the environment and the settings file say together; and which session is meant."""
+    from snapshot.commands._sessions import choose
+    from snapshot.commands._settings import settings
+
+    given = settings()
+    layouts = arguments.layouts or (() if os.environ.get(_LAYOUTS) else given.layouts)
+    if layouts:
+        os.environ[_LAYOUTS] = os.pathsep.join(layouts)
+    if given.agents and not os.environ.get(_AGENTS):
+        os.environ[_AGENTS] = given.agents
+    choose(arguments)
+
+
+def _complete(parser: argparse.ArgumentParser) -> NoReturn:
+    """Answer a shell that asks how the words typed so far may go on."""
+    import argcomplete
+
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                command.fill()
+    argcomplete.autocomplete(parser)
+    sys.exit(0)  # it asked for nothing
 
 
 def _flush_or_silence() -> None:
@@ -91,15 +126,20 @@ class _Parser(argparse.ArgumentParser):
     def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride] - its overloads
         self, args: Any = None, namespace: Any = None
     ) -> Any:
-        if self.command is not None:
-            module = import_module(f"snapshot.commands.{self.command.module}")
-            fill, self.command = getattr(module, self.command.fill), None
-            fill(self)
-            # Behind the command as well; absent there, it must not undo what stood before it.
-            self.add_argument(
-                "--layouts", metavar="DIR", action="append", default=argparse.SUPPRESS, help=_ABOUT_LAYOUTS
-            )
+        self.fill()
         return super().parse_known_args(args, namespace)
+
+    def fill(self) -> None:
+        """Fill the parser of a command with its arguments, if that is still to be done."""
+        if self.command is None:
+            return
+        module = import_module(f"snapshot.commands.{self.command.module}")
+        fill, self.command = getattr(module, self.command.fill), None
+        fill(self)
+        # Behind the command as well; absent there, it must not undo what stood before it.
+        self.add_argument(
+            "--layouts", metavar="DIR", action="append", default=argparse.SUPPRESS, help=_ABOUT_LAYOUTS
+        )
 
     def error(self, message: str) -> NoReturn:
         super().error(printable(message))

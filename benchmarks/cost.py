@@ -1,11 +1,11 @@
-"""Cost per character across providers, measured on conversations and kept for README.
+"""Cost per character across providers, measured on conversations and kept for the documentation.
 
     python -m benchmarks.cost SESSION…           # measure, print, and compare with what is kept
-    python -m benchmarks.cost SESSION… --write   # keep it and its picture in benchmarks/results/
+    python -m benchmarks.cost SESSION… --write   # keep it in benchmarks/results/, its picture in docs/
 
 Install `snapshot-pages[tokenizers,cjk]` (Python 3.12 or later for Claude's vocabulary) to have text counted
 and not estimated. `samples/cjk.txt` (public domain) stands for CJK, which the conversations have none of.
-README's table is made of the kept file by `python -m benchmarks.readme --write`.
+The tables of README and docs/cost.md are made of the kept file by `python -m benchmarks.readme --write`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from snapshot.costs.plot import cost_plot
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results" / "cost.json"
-PICTURE = HERE / "results" / "cost.svg"
+PICTURE = HERE.parent / "docs" / "cost.svg"
 _CJK = (HERE / "samples" / "cjk.txt").read_text(encoding="utf-8")
 
 

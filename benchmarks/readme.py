@@ -1,9 +1,9 @@
-"""What README.md shows, made anew: its tables and the picture of a page.
+"""What README.md and the documentation show, made anew: tables, the picture of a page, the figure.
 
     python -m benchmarks.readme            # print the tables
-    python -m benchmarks.readme --write    # put the tables into README.md, the page into tests/data/page.png
+    python -m benchmarks.readme --write    # put all of it into its place
 
-The tests compare both with what this version renders.
+The tests compare tables and page with what this version renders.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from snapshot.source.source import source_of
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "tests" / "data" / "example.claude-stream.jsonl"
 README = ROOT / "README.md"
-PICTURE = ROOT / "tests" / "data" / "page.png"
+DOCS = ROOT / "docs"
+PICTURE = DOCS / "page.png"
+FIGURE = DOCS / "before-after.png"
 # Readers that README shows, the first five with their dense layouts; `snapshot layouts` lists all.
 SHOWN = (
     "claude-high", "claude-fable", "claude-standard", "gpt-patch", "gemini-3", "gpt-tile-5", "gpt-tile-4",
@@ -31,6 +33,7 @@ SHOWN = (
     "nova-2-lite",
 )  # fmt: skip
 # Models that README shows by class of text.
+SHORT = ("claude-fable-5-1", "claude-opus-4-8", "claude-haiku-4-5", "gpt-5.6-sol", "gemini-3.8-flash")
 BY_CLASS = ("claude-opus-4-8", "claude-haiku-4-5", "gpt-5.6-sol", "gemini-3.8-flash", "qwen3.8-max")
 _PLACE = r"(?<=<!-- %s -->\n).*?(?=<!-- /%s -->)"
 
@@ -116,26 +119,46 @@ def picture() -> bytes:
     return page.png
 
 
-TABLES = {"layouts": table, "costs": cost_table, "classes": class_table}
+def short_table() -> str:
+    """The Markdown table of README: a few models, tokens for a thousand characters."""
+    rows = ["| model | tokens per 1,000 characters, as text | as pages | saved |", "|---|--:|--:|--:|"]
+    totals = {cost["model"]: cost for cost in kept()["costs"] if cost["class"] == "all"}
+    for model in SHORT:
+        cost = totals[model]
+        text, pages = (1000 / cost[f"chars_per_{kind}_token"] for kind in ("text", "page"))
+        rows.append(f"| `{model}` | {text:.0f} | {pages:.0f} | {1 - pages / text:.0%} |")
+    return "\n".join(rows) + "\n"
 
 
-def table_in(readme: str, name: str) -> str:
-    """A table as README.md has it."""
-    found = re.search(_PLACE % (name, name), readme, re.DOTALL)
-    assert found, f"README.md has no place for {name}"
+# Each table: the page it stands in, and what makes it.
+TABLES = {
+    "short": (README, short_table),
+    "layouts": (DOCS / "layouts.md", table),
+    "costs": (DOCS / "cost.md", cost_table),
+    "classes": (DOCS / "cost.md", class_table),
+}
+
+
+def table_in(page: Path, name: str) -> str:
+    """A table as its page has it."""
+    found = re.search(_PLACE % (name, name), page.read_text(encoding="utf-8"), re.DOTALL)
+    assert found, f"{page.name} has no place for {name}"
     return found[0]
 
 
 def main() -> None:
     if "--write" in sys.argv[1:]:
-        readme = README.read_text(encoding="utf-8")
-        for name, make in TABLES.items():
+        from benchmarks.figure import figure
+
+        for name, (page, make) in TABLES.items():
             new = make()
-            readme = re.sub(_PLACE % (name, name), lambda _, new=new: new, readme, flags=re.DOTALL)
-        README.write_text(readme, encoding="utf-8")
+            text = page.read_text(encoding="utf-8")
+            text = re.sub(_PLACE % (name, name), lambda _, new=new: new, text, flags=re.DOTALL)
+            page.write_text(text, encoding="utf-8")
         PICTURE.write_bytes(picture())
+        FIGURE.write_bytes(figure())
     else:
-        print("\n".join(make() for make in TABLES.values()), end="")
+        print("\n".join(make() for _, make in TABLES.values()), end="")
 
 
 if __name__ == "__main__":

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: threads that wait for each other are slow
+if os.environ.get("SNAPSHOT_TEST_WITHOUT_NUMBA"):
+    from tests.without_numba import hide
+
+    hide()
+os.environ.pop("COLUMNS", None)  # what is printed is not folded to the terminal that the tests run in
 
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +31,16 @@ from snapshot.raster.face import load_face
 from snapshot.raster.glyph_text import INKS
 from snapshot.source.marks import END, PAD, PAGE_MARKS
 from snapshot.source.source import Source
+
+
+def _has_numba() -> bool:
+    try:
+        return importlib.util.find_spec("numba") is not None
+    except ModuleNotFoundError:  # it is hidden
+        return False
+
+
+needs_numba = pytest.mark.skipif(not _has_numba(), reason="numba is not installed, or hidden")
 
 # The default run tries the same examples on every machine, so that what lands is what was tried.
 settings.register_profile(

@@ -186,7 +186,7 @@ def test_a_crash_at_any_moment_leaves_a_whole_run(pages, monkeypatch, at):
         (["render", str(EXAMPLE), "-m", "gpt-99"], "no layout is known for model 'gpt-99'"),
         (["render", str(EXAMPLE), "-m", "gpt-oss-120b"], "cannot see images"),
         (["render", str(EXAMPLE), "--layout", "claude-hi"], "did you mean claude-high"),
-        (["render", str(EXAMPLE), "--format", "word"], "word"),
+        (["render", str(EXAMPLE), "--from", "word"], "word"),
         (["render", str(EXAMPLE), "--font", "none.ttf"], "none.ttf"),
         (["render", str(EXAMPLE), "--threads", "0"], "--threads"),
         (["read", "no-such-folder"], "no manifest.json there"),
@@ -304,7 +304,7 @@ def test_layouts_know_gateways_and_a_users_own_files(tmp_path):
     assert (carried[0]["window"], carried[0]["gateway"], carried[0]["price"]["input"]) == (
         200_000,
         "copilot",
-        "5",
+        5,
     )
     (tmp_path / "mine.toml").write_text(
         'provider="x"\nas_of=2026-01-01\nsources=["s"]\n[[readers]]\nextends="gemini-3"\nname="house"\n'

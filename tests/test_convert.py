@@ -39,7 +39,7 @@ def test_nothing_lost_nothing_said(tmp_path):
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in READ_ONLY])
 def test_formats_go_through_a_pipe(name):
     data = run("convert", EXAMPLE, "--to", name).stdout.encode()
-    result = run("convert", "-", "--format", name, "--to", "anthropic", stdin=data)
+    result = run("convert", "-", "--from", name, "--to", "anthropic", stdin=data)
     messages = json.loads(result.stdout)["messages"]
     whole = load(EXAMPLE).messages
     if name == "text":
@@ -69,10 +69,10 @@ def test_compressed_by_its_suffix_and_read_again(tmp_path, name):
     ("arguments", "problem"),
     [
         (["--to", "gemni"], "unknown format 'gemni'; did you mean 'gemini'?"),
-        (["--to", "gemini", "--json"], "--json needs -o OUT"),
+        (["--to", "gemini", "--json"], "--json needs -o FILE"),
         (["--to", "gemini", "-o", "."], "is a folder; name a file"),
         (["--to", "gemini", "-o", "no/such/folder.json"], "cannot be written"),
-        (["--to", "gemini", "--format", "atif"], "no trajectory in it"),
+        (["--to", "gemini", "--from", "atif"], "no trajectory in it"),
     ],
 )
 def test_mistakes_are_one_line_and_leave_no_file(tmp_path, monkeypatch, arguments, problem):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 import json
@@ -16,7 +17,7 @@ from PIL import Image
 
 import snapshot
 from snapshot.costs.content_kinds import class_of, classes_of
-from snapshot.costs.costs import break_even, cost_of, costs_of, example_models
+from snapshot.costs.costs import break_even, cost_of, cost_of_source, costs_of, example_models
 from snapshot.messages import Message, Text, ToolCall, ToolResult, Transcript
 from snapshot.models import tokens as tokens_module
 from snapshot.models.catalog import profiles
@@ -157,30 +158,62 @@ def test_vocabularies_count_offline(name):
     assert count("a \ud83d b <|endoftext|>") > 3
 
 
-def test_cost_prints_a_table():
-    shown = run("cost", EXAMPLE, "--models", "claude-opus-4-8,gemini-3.8-flash,deepseek-flash").stdout
-    assert shown.startswith("all text, ")
-    for word in (
-        "claude-opus-4-8",
-        "code, ",
-        "logs, ",
-        "cheaper from",
-        "deepseek-flash ?",
-        "snapshot render SESSION",
-    ):
-        assert word in shown
-    assert "gemini-3.8-flash saves most" in shown
+def test_cost_answers_for_the_session_first_and_then_compares():
+    shown = run("cost", EXAMPLE, "-m", "claude-opus-4-8,gemini-3.8-flash,deepseek-flash").stdout
+    block, _, table = shown.partition("\n\n")
+    assert "billed as claude-opus-4-8:" in block
+    for label in ("text ", "as pages ", "requests ", "run as text ", "with pages ", "pays from "):
+        assert f"\n  {label}" in block
+    assert table.startswith("all text, ")
+    for word in ("claude-opus-4-8", "cached: $ text", "deepseek-flash ?", "gemini-3.8-flash saves most"):
+        assert word in table
+    assert "code, " not in shown
+    assert "\ncode, " in run("cost", EXAMPLE, "-m", "claude-opus-4-8", "--by", "class").stdout
+
+
+def test_cost_of_one_model_is_one_block():
+    shown = run("cost", EXAMPLE, "-m", "claude-opus-4-8").stdout
+    assert "all text" not in shown
+    assert len(shown.splitlines()) < 12
+
+
+def test_cost_of_a_document_has_no_run():
+    shown = run("cost", "-", "-m", "claude-opus-4-8", stdin=b"words and words " * 400).stdout
+    assert "as pages" in shown
+    assert "requests" not in shown
+
+
+def test_cost_of_a_model_that_nobody_knows_compares_the_others(tmp_path):
+    talk = [{"role": "user", "content": "hi " * 500}, {"role": "assistant", "content": "ho " * 500}]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"model": "some-model-9", "messages": talk}), encoding="utf-8")
+    shown = run("cost", path).stdout
+    assert "some-model-9" in shown
+    assert "name another model with -m" in shown
+    assert "claude-opus-4-8" in shown
+    assert "some-model-9" in run("cost", path, "-m", "some-model-9", check=2).stderr
 
 
 def test_cost_for_scripts():
-    found = json.loads(run("cost", EXAMPLE, "--models", "gpt-5.5", "--format", "json").stdout)
-    assert found["schema"] == "snapshot-pages/cost/1"
+    found = json.loads(run("cost", EXAMPLE, "-m", "gpt-5.5", "--by", "class", "--json").stdout)
+    assert found["schema"] == "snapshot-pages/cost/2"
     assert found["costs"][0]["class"] == "all"
+    session = found["sessions"][0]
+    assert session["text"]["requests"] > 10
+    numbers = (session["text"]["usd"], session["with_pages"]["usd"], found["costs"][0]["usd_text"])
+    assert all(isinstance(number, float) and number > 0 for number in numbers)
+    assert all(
+        value is None or isinstance(value, float)
+        for cost in found["costs"]
+        for key, value in cost.items()
+        if key.startswith("usd")
+    )
     rows = list(
-        csv.DictReader(io.StringIO(run("cost", EXAMPLE, "--models", "gpt-5.5", "--format", "csv").stdout))
+        csv.DictReader(io.StringIO(run("cost", EXAMPLE, "-m", "gpt-5.5", "--by", "class", "--csv").stdout))
     )
     assert [row["class"] for row in rows] == [cost["class"] for cost in found["costs"]]
     assert rows[0]["page_tokens"] == str(found["costs"][0]["page_tokens"])
+    assert "not both" in run("cost", EXAMPLE, "--csv", "--json", check=2).stderr
 
 
 def test_cost_plots(tmp_path):
@@ -188,23 +221,74 @@ def test_cost_plots(tmp_path):
     root = ET.fromstring((tmp_path / "a.svg").read_text(encoding="utf-8"))
     words = "".join(root.itertext())
     assert all(model in words for model in example_models())
-    run(
-        "cost",
-        EXAMPLE,
-        "--plot",
-        tmp_path / "a.png",
-        "--models",
-        "claude-opus-4-8,somehost/gpt-5.5,gpt-4o-mini",
-    )
+    models = "claude-opus-4-8,somehost/gpt-5.5,gpt-4o-mini"
+    run("cost", EXAMPLE, "--plot", tmp_path / "a.png", "-m", models)
     with Image.open(tmp_path / "a.png") as image:
         assert image.width > 1500
         assert len(image.getcolors(1 << 20) or ()) > 20
     assert (
         "a plot is written as .svg or .png"
-        in run("cost", EXAMPLE, "--models", "gpt-5.5", "--plot", tmp_path / "a.pdf", check=2).stderr
+        in run("cost", EXAMPLE, "-m", "gpt-5.5", "--plot", tmp_path / "a.pdf", check=2).stderr
     )
-    assert "no model" in run("cost", EXAMPLE, "--models", ",", check=2).stderr
-    assert "cannot see images" in run("cost", EXAMPLE, "--models", "glm-5.3", check=2).stderr
+    assert "no model" in run("cost", EXAMPLE, "-m", ",", check=2).stderr
+    assert "cannot see images" in run("cost", EXAMPLE, "-m", "glm-5.3", check=2).stderr
+
+
+def talk_of(words: int) -> bytes:
+    messages = [
+        {
+            "role": "user" if number % 2 == 0 else "assistant",
+            "content": f"{number}: " + "several words of it " * words,
+        }
+        for number in range(9)
+    ]
+    return json.dumps({"model": "claude-haiku-4-5", "messages": messages}).encode()
+
+
+@pytest.mark.parametrize("words", [300, 450])
+def test_cost_render_and_compact_agree(words, tmp_path):
+    """The same text is the same pages and tokens to all three, as text and as pages."""
+    path = tmp_path / "talk.json"
+    path.write_bytes(talk_of(words))
+    manifest = json.loads(run("render", path, "-o", tmp_path / "pages", "--json").stdout)
+    found = json.loads(run("cost", path, "--json").stdout)
+    costs = {cost["model"]: cost for cost in found["costs"]}
+    totals = manifest["totals"]
+    for cost in (found["sessions"][0], costs["claude-haiku-4-5"]):
+        assert (cost["pages"], cost["page_tokens"]) == (totals["pages"], totals["tokens"])
+        assert cost["text_tokens"] == totals["text_tokens"]
+        assert cost["chars"] == manifest["source"]["chars"]
+    request = tmp_path / "request.json"
+    done = run(
+        "compact",
+        path,
+        "--manual",
+        "--only",
+        "snapshot",
+        "--window",
+        "60000",
+        "-o",
+        request,
+        "--json",
+        check=None,
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    archive = snapshot.Archive.from_json((tmp_path / "request.archive.json").read_text(encoding="utf-8"))
+    layout = layout_for("claude-haiku-4-5")
+    setting = Typesetter(layout)
+    again = cost_of_source("claude-haiku-4-5", setting, "all", archive.source, count=False)
+    rendered = list(setting.pages(archive.source))
+    assert (again.pages, again.page_tokens) == (len(rendered), sum(page.tokens for page in rendered))
+    assert again.pages == report["pages"]
+    images = [
+        block["source"]["data"]
+        for message in json.loads(request.read_text(encoding="utf-8"))["messages"]
+        for block in message["content"]
+        if isinstance(block, dict) and block["type"] == "image"
+    ]
+    sizes = [Image.open(io.BytesIO(base64.b64decode(image))).size for image in images]
+    assert sum(layout.billing.tokens(*size) for size in sizes) == again.page_tokens
 
 
 @pytest.mark.parametrize("file", REAL)

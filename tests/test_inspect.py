@@ -93,7 +93,7 @@ def test_json_is_one_object_with_all_of_it():
 def test_standard_input_and_a_format_that_is_insisted_on():
     data = dump(load(EXAMPLE), "anthropic").data
     assert "anthropic, confidence" in run("inspect", "-", stdin=data).stdout
-    told = run("inspect", "-", "--format", "text", stdin=data).stdout
+    told = run("inspect", "-", "--from", "text", stdin=data).stdout
     assert "text, insisted on; by its content anthropic" in told
     assert told.startswith("file           standard input, ")
 
@@ -112,7 +112,7 @@ def test_an_export_of_several_is_a_list_to_choose_from(tmp_path):
     path.write_text(json.dumps([talk | {"uuid": f"id-{n}", "name": f"Talk {n}"} for n in range(30)]))
     lines = run("inspect", path).stdout.splitlines()
     assert "conversations  30; none is the main one" in lines
-    assert sum(" messages " in line for line in lines) == 12
+    assert sum("Talk " in line for line in lines) == 12
     assert lines[-1].startswith("Choose one: ")
     told = json.loads(run("inspect", path, "--json").stdout)
     assert len(told["conversations"]) == 30
@@ -125,7 +125,7 @@ def test_an_export_of_several_is_a_list_to_choose_from(tmp_path):
     ("stdin", "arguments", "problem"),
     [
         (b"", ["-"], "standard input: it is empty"),
-        (b"hi", ["-", "--format", "x"], "unknown format 'x'"),
+        (b"hi", ["-", "--from", "x"], "unknown format 'x'"),
         (b"hi", ["-", "-m", "no-such-model"], "no-such-model"),
         (b"hi", ["-", "--conversation", "x"], "no conversation"),
         (b"", ["no/such/file"], "no such file"),

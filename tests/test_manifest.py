@@ -129,9 +129,9 @@ def test_no_font_or_face_is_opened_because_a_manifest_says_so(pages, tmp_path):
         for command in ("read", "verify"):
             assert run(command, pages, check=1).stderr.count("\n") == 1, (key, command)
     (pages / "manifest.json").write_text(json.dumps(changed(good, ("layout", "font"), font)))
-    assert "name it with --font FILE" in run("read", pages, check=1).stderr
+    assert "give it as `--font`" in run("read", pages, check=1).stderr
     (pages / "manifest.json").write_text(json.dumps(good))
-    assert "leave out --font" in run("read", pages, "--font", font, check=1).stderr
+    assert "leave out `--font`" in run("read", pages, "--font", font, check=1).stderr
 
 
 def test_a_users_font_is_named_again_to_read(tmp_path):
@@ -141,7 +141,7 @@ def test_a_users_font_is_named_again_to_read(tmp_path):
     font.write_bytes(load_face("fira-9x16").path.read_bytes())
     (tmp_path / "a.txt").write_text(TEXT, encoding="utf-8")
     run("render", tmp_path / "a.txt", "-m", "gpt-5.5", "--font", font, "-o", tmp_path / "pages")
-    assert "--font FILE" in run("read", tmp_path / "pages", check=1).stderr
+    assert "`--font`" in run("read", tmp_path / "pages", check=1).stderr
     assert run("read", tmp_path / "pages", "--font", font).stdout == TEXT
     assert "exactly" in run("read", tmp_path / "pages", "--check", "--font", font).stdout
     assert run("verify", tmp_path / "pages", "--font", font).returncode == 0

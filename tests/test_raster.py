@@ -28,7 +28,7 @@ from snapshot.raster.png import encode_png
 from snapshot.raster.user_font import user_face
 from snapshot.source import marks
 from snapshot.source.source import Source
-from tests.conftest import LAYOUTS, read_back, small
+from tests.conftest import LAYOUTS, needs_numba, read_back, small
 
 FACES = sorted(path.stem for path in locate("fonts").glob("*.toml") if "noto" not in path.stem)
 
@@ -79,6 +79,7 @@ def random_atlas(width: int, height: int, levels: int, seed: int) -> Atlas:
     return Atlas(face, ink, empty, empty.astype(np.uint8), empty, 0, 0, 0)
 
 
+@needs_numba
 @given(
     st.sampled_from([2, 4, 16]),
     st.tuples(st.integers(3, 18), st.integers(2, 5)),
@@ -104,6 +105,7 @@ def test_scanlines_equal_their_slow_twin(levels, cell, shape, margins):
             assert (np.asarray(image.convert("L")) == slow * (255 // (levels - 1))).all()
 
 
+@needs_numba
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_kernel_and_numpy_give_the_same_pages(name):
     layout = layout_for(name=name)

@@ -182,7 +182,7 @@ def test_compact_writes_a_request_and_its_archive(session, tmp_path):
     assert report["request"] is None
 
 
-@pytest.mark.parametrize("api", ["anthropic", "openai", "openai-responses", "gemini"])
+@pytest.mark.parametrize("api", ["anthropic", "openai-chat", "openai-responses", "gemini"])
 def test_compact_for_each_api(session, tmp_path, api):
     output = tmp_path / f"{api}.json"
     run("compact", session, "-m", MODEL, "--target", "9000", "--api", api, "-o", output)

@@ -112,7 +112,7 @@ def test_going_about_in_a_tree(shop):
         (("duplicate", "shop", "shop"), "already; take another name"),
         (("show", "shop", "--store", "none.sqlite"), "no such store; `snapshot session import` makes one"),
         (("import", "none.json"), "none.json"),
-        (("export", "shop", "--format", "opnai-chat"), "did you mean 'openai-chat'"),
+        (("export", "shop", "--to", "opnai-chat"), "did you mean 'openai-chat'"),
         (("export", "shop", "--json"), "--json needs -o FILE"),
         (("check", "none.sqlite"), "no such store"),
         (("compact", "shop", "-m", "no-such-model"), "no-such-model"),
@@ -147,8 +147,8 @@ def test_a_real_run_from_import_to_export(run, real, file):
     assert run("append", name, "more.json")[0] == 0
     again = value(run("compact", name, "-m", "claude-sonnet-4-5", "--window", window, "--json")[1])
     assert again["checkpoint"]
-    assert run("export", name, "-o", "whole.json", "--format", "anthropic")[0] == 0
-    assert run("export", name, "-o", "sent.json", "--format", "anthropic", "--sent")[0] == 0
+    assert run("export", name, "-o", "whole.json", "--to", "anthropic")[0] == 0
+    assert run("export", name, "-o", "sent.json", "--to", "anthropic", "--sent")[0] == 0
     assert Path("whole.json").stat().st_mode & 0o777 == 0o600
     with Store(".snapshot/sessions.sqlite") as store:
         messages = [message.parts for _, message in store.history(name).path()]
@@ -200,7 +200,7 @@ def test_a_pi_session_comes_back_as_it_was(shop):
     assert [json.loads(line) for line in Path("shop.jsonl").read_text().splitlines()] == [
         json.loads(line) for line in there.read_text().splitlines()
     ]
-    assert shop("export", "shop", "--branch", "branch-1", "--format", "markdown")[0] == 0
+    assert shop("export", "shop", "--branch", "branch-1", "--to", "markdown")[0] == 0
 
 
 def test_one_way_through_a_pi_session_can_be_taken_instead(run):

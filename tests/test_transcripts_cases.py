@@ -215,7 +215,7 @@ def test_a_conversation_is_chosen_on_the_command_line(tmp_path):
     text = run("read", tmp_path / "sent").stdout
     assert "This session continues" in text
     assert "tile servers" not in text
-    wrong = run("cost", path, "--conversation", "b", "--models", "claude-opus-4-8", check=2)
+    wrong = run("cost", path, "--conversation", "b", "-m", "claude-opus-4-8", check=2)
     assert 'no conversation "b" in it; it holds main ("Map tiles and caching"), a1f2' in wrong.stderr
 
 

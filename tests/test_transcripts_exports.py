@@ -70,7 +70,7 @@ def test_chatgpt_other_leaves_and_other_conversations():
         ("K", "About K", True), ("K:7", "About K", False), ("L", "Count.", True), ("L:7", "Count.", False)
     ]  # fmt: skip
     with pytest.raises(
-        TranscriptError, match=r'holds 2 conversations; .*--conversation ID.*: L \("Count."\), K'
+        TranscriptError, match=r'holds 2 conversations; .*`conversation=`.*: L \("Count."\), K'
     ):
         load(data)
     assert said(load(data, conversation="L")) == said(load(packed([exported(*TREE)])))

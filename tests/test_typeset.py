@@ -28,6 +28,7 @@ from snapshot.typeset.offset_map import OffsetMap, insert_runs
 from snapshot.typeset.pagetext import decode, encode
 from snapshot.typeset.prepared import PreparedText
 from snapshot.typeset.shaped import FIRST_UNIT, ShapedCluster
+from tests.conftest import needs_numba
 from tests.test_promises import texts
 
 
@@ -205,6 +206,7 @@ def test_stretches_change_nothing(text, size):
         assert [grid.cells.tolist() for grid in set_pages(source, atlas, 30, 5)] == whole
 
 
+@needs_numba
 @given(texts, st.integers(1, 400), st.integers(4, 60))
 def test_the_kernel_sets_what_numpy_sets(text, size, columns):
     setting = Typesetter(layout_for("claude-opus-4-8"))
@@ -220,6 +222,7 @@ def test_the_kernel_sets_what_numpy_sets(text, size, columns):
     assert [grid.cells.tolist() for grid in quick] == [grid.cells.tolist() for grid in plain]
 
 
+@needs_numba
 @pytest.mark.parametrize("columns", [15, 23, 196])
 @pytest.mark.parametrize("char", ["\U0010fffd", "\U000f0000", "漢"])
 def test_the_kernel_has_room_for_the_widest_characters(char, columns):
@@ -231,6 +234,7 @@ def test_the_kernel_has_room_for_the_widest_characters(char, columns):
     assert all((one.cells == other.cells).all() for one, other in zip(quick, plain, strict=True))
 
 
+@needs_numba
 def test_the_kernel_is_at_work():
     """Plain text goes through it; clusters and controls do not."""
     atlas = Typesetter(layout_for("claude-opus-4-8")).atlas(Source("x"))

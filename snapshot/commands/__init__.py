@@ -20,6 +20,7 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
+    "sessions": Command("sessions", "fill", "the sessions that agents keep on this machine, newest first"),
     "render": Command("render", "fill", "a transcript or text as PNG pages with a manifest"),
     "read": Command("read", "fill", "the text of pages, from their pixels"),
     "view": Command("view", "fill", "pages beside their text, in a browser"),
@@ -42,4 +43,5 @@ COMMANDS: dict[str, Command] = {
     "mcp": Command("mcp", "fill", "an archive's exact text for any MCP client, over standard streams"),
     "claude-code": Command("claude_code", "fill", "hooks for Claude Code: its compactions lose nothing"),
     "replay": Command("replay", "fill", "what a recorded run costs as requests, under several policies"),
+    "completion": Command("completion", "fill", "what makes a shell complete commands, options and ids"),
 }

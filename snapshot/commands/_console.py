@@ -24,13 +24,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CANNOT_FIT",
+    "DEFAULT_MODEL",
     "DONE",
     "FAILED",
     "LIKE",
     "NEEDS_SUMMARIZER",
     "UNUSABLE",
     "Commands",
+    "ask",
+    "can_ask",
+    "columns",
+    "content",
     "load",
+    "model_argument",
+    "model_of",
     "note_code_points",
     "note_diagnostics",
     "note_redactions",
@@ -64,6 +71,8 @@ else:
 
 LIKE = "the model that stands behind a name that says nothing, as a deployment's"
 """Help of the option that names it."""
+DEFAULT_MODEL = "claude-opus-4-8"
+"""The reader of a transcript that names no model, where the settings name none either."""
 
 _NOTES_SHOWN = 5
 
@@ -151,6 +160,21 @@ def say(line: str) -> None:
         silence(sys.stderr)
 
 
+def can_ask() -> bool:
+    """Whether a person is there to be asked: both streams are a terminal's."""
+    try:
+        return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+    except ValueError:  # one is closed
+        return False
+
+
+def ask(question: str) -> str:
+    """What a person answers in a line, with its end; "" where there is none to come."""
+    sys.stderr.write(printable(question))
+    sys.stderr.flush()
+    return sys.stdin.readline()
+
+
 def write_data(data: bytes) -> None:
     """Data on standard output, as it is; a terminal gets it without what it would obey.
 
@@ -180,6 +204,14 @@ def print_json(value: dict[str, Any]) -> None:
 
 
 # --- files that people name
+
+
+def columns() -> int | None:
+    """Columns of the terminal that standard output is; None where it is none."""
+    with suppress(OSError, ValueError, AttributeError):
+        if sys.stdout.isatty():
+            return os.get_terminal_size(sys.stdout.fileno()).columns or None
+    return None
 
 
 def to_stdout(path: Path | None) -> bool:
@@ -269,10 +301,11 @@ def size_or_share(text: str) -> float:
     raise argparse.ArgumentTypeError(f"{text[:40]!r} is neither a share up to 1 nor a number of tokens")
 
 
-def reading_options(parser: argparse.ArgumentParser, *, formats: bool = True) -> None:
-    """Add the options that say what of a transcript is read; with `formats`, also how it is."""
-    if formats:
-        parser.add_argument("--format", metavar="NAME", help="insist on a transcript format")
+def reading_options(parser: argparse.ArgumentParser, *, salvage: bool = True) -> None:
+    """Add the options that say how a transcript is read, and what of it."""
+    parser.add_argument(
+        "--from", dest="format", metavar="FORMAT", help="the transcript's format (default: by its content)"
+    )
     parser.add_argument(
         "--conversation",
         metavar="ID",
@@ -283,6 +316,8 @@ def reading_options(parser: argparse.ArgumentParser, *, formats: bool = True) ->
         action="store_true",
         help="start at the last compaction, as the model does, not at the start",
     )
+    if not salvage:
+        return
     parser.add_argument(
         "--salvage",
         action="store_true",
@@ -314,8 +349,17 @@ def redactor_of(arguments: argparse.Namespace) -> Redactor | None:
     return None if arguments.no_redaction else Redactor(arguments.redaction_rules)
 
 
-def load(session: str, wanted: str | None, choice: argparse.Namespace | None = None) -> Transcript:
-    """The transcript of a file, or of standard input for `-`; `choice` has the `reading_options`."""
+def load(
+    session: str,
+    wanted: str | None,
+    choice: argparse.Namespace | None = None,
+    *,
+    data: bytes | None = None,
+) -> Transcript:
+    """The transcript of a file, or of standard input for `-`; `choice` has the `reading_options`.
+
+    `data` is what standard input held, where it was read already.
+    """
     from snapshot.transcripts import load as load_transcript
 
     def loaded(source: str | bytes) -> Transcript:
@@ -330,11 +374,51 @@ def load(session: str, wanted: str | None, choice: argparse.Namespace | None = N
         )
 
     if session != "-":
-        return loaded(session)
+        return loaded(content(session))
     try:
-        return loaded(read_stdin())
+        return loaded(read_stdin() if data is None else data)
     except TranscriptError as error:
         raise TranscriptError(error.what, path="standard input", line=error.line, byte=error.byte) from error
+
+
+def content(session: str) -> str | bytes:
+    """What `load` takes for the name of a session: its path, or the content where it stands in a database."""
+    if ".db#" not in session:
+        return session
+    from snapshot.discovery import exported
+
+    data = exported(session)
+    return session if data is None else data
+
+
+def model_argument(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add `-m`, which `model_of` reads; `what` says what the model does."""
+    action = parser.add_argument(
+        "-m", "--model", metavar="ID", help=f"{what} (default: the transcript's, or that of the settings)"
+    )
+    action.completer = _complete_model  # type: ignore[attr-defined]
+
+
+def model_of(chosen: str | None, transcript: Transcript) -> str:
+    """The model that is meant: that of `-m`, else the transcript's, else that of the settings file."""
+    if chosen or transcript.model:
+        return chosen or transcript.model
+    from snapshot.commands._settings import settings
+
+    return settings().model or DEFAULT_MODEL
+
+
+def _complete_model(prefix: str = "", **_: object) -> list[str]:
+    """Ids of models for a shell's completion."""
+    from snapshot.models.catalog import profiles
+
+    names = {
+        model
+        for reader in profiles()
+        for model in (*reader.models, reader.example)
+        if model and "*" not in model
+    }
+    return sorted(name for name in names if name.startswith(prefix))
 
 
 def read_stdin() -> bytes:

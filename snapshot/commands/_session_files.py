@@ -46,7 +46,11 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
         "--as", dest="name", metavar="NAME", default="", help="its name; NAME/AGENT (FILE's name)"
     )
     parser.add_argument(
-        "-m", "--model", default="", help="model that is spoken with (default: the transcript's)"
+        "-m",
+        "--model",
+        metavar="ID",
+        default="",
+        help="model that is spoken with (default: the transcript's)",
     )
     reading_options(parser)
     parser.set_defaults(run=_import)
@@ -127,7 +131,9 @@ def _add_append(parser: argparse.ArgumentParser) -> None:
     which(parser)
     parser.add_argument("file", metavar="FILE", help="a transcript with the messages to add; - is stdin")
     parser.add_argument("--branch", metavar="NAME", default="", help="a branch (default: the current one)")
-    parser.add_argument("--format", metavar="NAME", help="insist on a transcript format")
+    parser.add_argument(
+        "--from", dest="format", metavar="FORMAT", help="the transcript's format (default: by its content)"
+    )
     parser.set_defaults(run=_append)
 
 
@@ -154,10 +160,10 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     where(parser)
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="file to write (standard output)")
     parser.add_argument(
-        "--format",
-        metavar="NAME",
+        "--to",
+        metavar="FORMAT",
         default="",
-        help="a transcript format; pi holds the whole tree (default: the one it came in, or anthropic)",
+        help="the format to write; pi holds the whole tree (default: the one it came in, or anthropic)",
     )
     parser.add_argument("--sent", action="store_true", help="what is sent: checkpoint and kept messages")
     parser.set_defaults(run=_export)
@@ -173,7 +179,7 @@ def _export(arguments: argparse.Namespace) -> int:
     if arguments.json and piped:
         raise SnapshotError("--json needs -o FILE: standard output would hold the conversation as well")
     with opened(arguments, write=False) as (_, history):
-        target = arguments.format or history.format or "anthropic"
+        target = arguments.to or history.format or "anthropic"
         losses: list[tuple[str, int]] = []
         branch = arguments.branch or arguments.at
         if target == "pi" and not branch and not arguments.sent:
@@ -258,6 +264,8 @@ def _salvage(arguments: argparse.Namespace) -> int:
     from snapshot.session import load_run, salvage
 
     path, output = arguments.file or arguments.store, arguments.output
+    if to_stdout(output):
+        raise SnapshotError("-o -: the repaired copy is a file to work with; name a new one")
     if _is_run(path):
         if os.path.lexists(output):
             raise SnapshotError(f"{output}: is there already; name a new file")

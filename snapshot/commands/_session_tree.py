@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from snapshot.commands._console import CANNOT_FIT, DONE, NEEDS_SUMMARIZER, print_json, say, tell
+from snapshot.commands._table import folded
 from snapshot.errors import CannotFit, SummarizerRequired
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ def _list(arguments: argparse.Namespace) -> int:
     for name, item in zip(names, found, strict=True):
         parts = [counted(item.messages, "message"), counted(item.branches, "branch")]
         parts += [counted(item.checkpoints, "checkpoint")] if item.checkpoints else []
-        tell(f"{name:<{width}}  {', '.join(parts)}; on {item.branch}; {item.changed or item.created}")
+        line = f"{name:<{width}}  {', '.join(parts)}; on {item.branch}; {item.changed or item.created}"
+        tell(*folded(line))
     return DONE
 
 
@@ -272,7 +274,9 @@ def _add_compact(parser: argparse.ArgumentParser) -> None:
 
     which(parser)
     parser.add_argument("--branch", metavar="NAME", default="", help="a branch (default: the current one)")
-    parser.add_argument("-m", "--model", default="", help="model that will read it (default: the branch's)")
+    parser.add_argument(
+        "-m", "--model", metavar="ID", default="", help="model that will read it (default: the branch's)"
+    )
     add_settings(parser)
     parser.add_argument("--dry-run", action="store_true", help="only say what each rung would free")
     parser.set_defaults(run=_compact)
@@ -303,7 +307,8 @@ def _compact(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(prepared.report.as_json() | {"checkpoint": leaf or None})
     else:
-        tell(*str(prepared.report).split("\n"))
+        for line in str(prepared.report).split("\n"):
+            tell(*folded(line))
         if leaf and prepared.checkpoint is not None:
             tell(f"checkpoint {leaf}: kept word for word from {prepared.checkpoint.first_kept or 'here'} on")
     return DONE

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +15,14 @@ from snapshot.commands._console import (
     LIKE,
     NEEDS_SUMMARIZER,
     load,
+    model_argument,
+    model_of,
     note_code_points,
     note_diagnostics,
     positive,
     print_json,
     read_input,
+    read_stdin,
     reading_options,
     redaction_options,
     redactor_of,
@@ -32,17 +33,21 @@ from snapshot.commands._console import (
     tell,
     to_stdout,
 )
+from snapshot.commands._hints import for_command_line
+from snapshot.commands._progress import Show, progress
+from snapshot.commands._request import APIS
+from snapshot.commands._sessions import session_argument, stem
+from snapshot.commands._table import folded
 from snapshot.errors import CannotFit, OutputError, SummarizerRequired
-from snapshot.parts.exact_json import encode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from snapshot.compaction import Archive, Compaction
     from snapshot.messages import Transcript
     from snapshot.transcripts.resuming import Resumption
 
 __all__ = ["add_settings", "fill", "fill_recover", "settings_of"]
-
-APIS = ("anthropic", "openai", "openai-responses", "gemini")
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
@@ -73,8 +78,8 @@ def fill_recover(parser: argparse.ArgumentParser) -> None:
 def _common(parser: argparse.ArgumentParser) -> None:
     from snapshot.transcripts.registry import RESUMABLE
 
-    parser.add_argument("session", metavar="SESSION", help="a transcript; - is standard input")
-    parser.add_argument("-m", "--model", help="model that the request is for (default: the transcript's)")
+    session_argument(parser)
+    model_argument(parser, "model that the request is for")
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, help="the request (SESSION.request.json)"
     )
@@ -114,6 +119,18 @@ def _how(parser: argparse.ArgumentParser) -> None:
         "--target", metavar="T", type=size_or_share, default=0.5, help="share of the window, or tokens"
     )
     parser.add_argument(
+        "--threshold",
+        metavar="T",
+        type=size_or_share,
+        help="from where on to compact at all: share of the window, or tokens (the target)",
+    )
+    parser.add_argument(
+        "--least-gain",
+        metavar="S",
+        type=size_or_share,
+        help="share of the request that it must free, unless the request is not safe as it is (0.05)",
+    )
+    parser.add_argument(
         "--digest", action="store_true", help="accept an offline digest where pages are no way"
     )
     parser.add_argument("--focus", default="", help="what the compaction should keep in view")
@@ -127,11 +144,12 @@ def _run_compact(arguments: argparse.Namespace) -> int:
     options = settings_of(arguments)
     return _finish(
         arguments,
-        lambda transcript, model, archive: compact(
+        lambda transcript, model, archive, show: compact(
             transcript,
             model=model,
             archive=archive,
             trigger="manual" if arguments.manual else "target",
+            progress=show,
             **options,
         ),
         dry=arguments.dry_run,
@@ -144,12 +162,13 @@ def _run_recover(arguments: argparse.Namespace) -> int:
     error = read_input(arguments.error, "the file with the error")
     return _finish(
         arguments,
-        lambda transcript, model, archive: recover(
+        lambda transcript, model, archive, show: recover(
             transcript,
             error,
             model=model,
             archive=archive,
             provider=arguments.provider,
+            progress=show,
             **settings_of(arguments),
         ),
         dry=False,
@@ -161,6 +180,8 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     only = getattr(arguments, "only", None)
     return {
         **({"rungs": tuple(only.split(","))} if only else {}),
+        **({"threshold": arguments.threshold} if arguments.threshold is not None else {}),
+        **({"least_gain": arguments.least_gain} if arguments.least_gain is not None else {}),
         "window": arguments.window,
         "like": arguments.like,
         "target": arguments.target,
@@ -171,8 +192,13 @@ def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _finish(arguments: argparse.Namespace, make: Any, *, dry: bool) -> int:
-    from snapshot.commands.render import DEFAULT_MODEL
+def _finish(
+    arguments: argparse.Namespace,
+    make: Callable[[Transcript, str, Archive | None, Show], Compaction],
+    *,
+    dry: bool,
+) -> int:
+    from snapshot.commands._request import api_of, body, given_beside
     from snapshot.compaction import Archive
     from snapshot.compaction.compact import profile_of
     from snapshot.compaction.options import Options
@@ -181,38 +207,41 @@ def _finish(arguments: argparse.Namespace, make: Any, *, dry: bool) -> int:
 
     if not dry:
         _refuse_inputs(arguments)
-    transcript = load(arguments.session, arguments.format, arguments)
-    model = arguments.model or transcript.model or DEFAULT_MODEL
+    data = _content(arguments.session)
+    transcript = load(arguments.session, arguments.format, arguments, data=data)
+    model = model_of(arguments.model, transcript)
     reader = profile_of(model, Options(window=arguments.window, like=arguments.like))
-    api = arguments.api or _API_OF.get(reader.provider, "openai")
+    api: str = arguments.api or api_of(reader)
     former: Archive | None = None
     path = arguments.archive or _archive_beside(arguments.session, transcript)
     if path is not None and os.path.lexists(path):
         former = Archive.from_json(read_input(path, "an archive, or a new file for one"))
     try:
-        compaction: Compaction = make(transcript, model, former)
-    except CannotFit as error:
-        say(f"snapshot: {error}")
-        return CANNOT_FIT
-    except SummarizerRequired as error:
-        say(f"snapshot: {error}")
-        return NEEDS_SUMMARIZER
+        with progress("compacting") as show:
+            compaction = make(transcript, model, former, show)
+    except (CannotFit, SummarizerRequired) as error:
+        say(f"snapshot: {for_command_line(str(error))}")
+        return CANNOT_FIT if isinstance(error, CannotFit) else NEEDS_SUMMARIZER
     note_diagnostics(transcript)
     report = compaction.report
     if report.code_points and compaction.archive is not None:
         note_code_points(
             report.code_points, load_face(layout_for(name=compaction.archive.layout).face).missing
         )
-    written = _Written() if dry else _write(arguments, compaction, api)
+    written = _Written()
+    if not dry:
+        given = given_beside(data, transcript, api)
+        written = _write(
+            arguments, compaction, api, lambda: body(compaction.request(api), api, reader, model, given)
+        )
     if arguments.json:
         print_json(report.as_json() | written.as_json())
     else:
         # Where the request itself went to standard output, people read beside it.
-        note = say if written.path and to_stdout(arguments.output) and arguments.output else tell
-        for line in str(report).split("\n"):
-            note(line)
-        for line in written.lines(f"{report.after:,} tokens for {model}"):
-            note(line)
+        note = say if written.path and to_stdout(Path(written.path)) else tell
+        for line in (*str(report).split("\n"), *written.lines(f"{report.after:,} tokens for {model}")):
+            for piece in folded(line):
+                note(piece)
     return DONE
 
 
@@ -236,9 +265,6 @@ def _archive_beside(session: str, transcript: Transcript) -> Path | None:
 def _beside(request: Path) -> Path:
     """The archive's place beside a request."""
     return request.with_suffix(".archive.json")
-
-
-_API_OF = {"anthropic": "anthropic", "amazon": "anthropic", "google": "gemini"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +292,11 @@ class _Written:
         return {"session": self.path, "name": found.name, "folder": found.folder, "resume": found.command}
 
 
-def _write(arguments: argparse.Namespace, compaction: Compaction, api: str) -> _Written:
-    """Write the request or the session, and the archive beside it."""
+def _write(
+    arguments: argparse.Namespace, compaction: Compaction, api: str, body: Callable[[], dict[str, Any]]
+) -> _Written:
+    """Write the request, of which `body` is the body, or the session; and the archive beside it."""
+    from snapshot.commands._request import written as as_json
     from snapshot.commands.convert import account
     from snapshot.transcripts import dump
     from snapshot.transcripts.resuming import resumption
@@ -285,8 +314,7 @@ def _write(arguments: argparse.Namespace, compaction: Compaction, api: str) -> _
             _refuse_another(output, data)
         written = _Written(str(output), f"as {arguments.to}", losses, found)
     else:
-        body = encode(compaction.request(api), partial(json.dumps, indent=1)) + "\n"
-        data = body.encode("utf-8")
+        data = as_json(body())
     # The archive first: a request without it could not be undone.
     if compaction.archive is not None:
         save(archive_path, (compaction.archive.to_json() + "\n").encode("utf-8"))
@@ -300,9 +328,20 @@ def _refuse_another(output: Path, data: bytes) -> None:
         raise OutputError(f"{output}: there, and has gone on since; name another file with -o")
 
 
+def _content(session: str) -> bytes | None:
+    """What standard input or a file that may be a request holds; None for all else."""
+    if session == "-":
+        return read_stdin()
+    path = Path(session)
+    try:
+        return path.read_bytes() if path.suffix in (".json", "") and path.is_file() else None
+    except (OSError, ValueError):
+        return None  # what is wrong with it is said by who reads it
+
+
 def _paths(arguments: argparse.Namespace) -> tuple[Path, Path]:
     """Where the request goes, and where the archive: beside it, if it goes into a file."""
-    beside = Path(f"{_stem(arguments.session)}.request.json")
+    beside = Path(f"{stem(arguments.session)}.request.json")
     output: Path = arguments.output or beside
     if output.name and (not output.exists() or output.is_file()) and not to_stdout(output):
         beside = output
@@ -322,7 +361,3 @@ def _refuse_inputs(arguments: argparse.Namespace) -> None:
     refuse_overwriting(output, archive)
     if output.absolute() == archive.absolute():
         raise OutputError(f"{output}: cannot be both the request and the archive; name another file")
-
-
-def _stem(session: str) -> str:
-    return "snapshot" if session == "-" else Path(session).name.split(".")[0]

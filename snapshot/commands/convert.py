@@ -19,6 +19,7 @@ from snapshot.commands._console import (
     to_stdout,
     write_data,
 )
+from snapshot.commands._sessions import session_argument
 from snapshot.errors import SnapshotError
 
 if TYPE_CHECKING:
@@ -39,10 +40,14 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "examples: snapshot convert session.jsonl --to openai-chat -o chat.json; "
         "snapshot convert - --to text < chat.json"
     )
-    parser.add_argument("session", metavar="IN", help="a transcript; - is standard input")
+    session_argument(parser)
     parser.add_argument("--to", metavar="FORMAT", required=True, help="the format to write: " + _listed())
     parser.add_argument(
-        "-o", "--output", metavar="OUT", type=Path, help="file to write; .gz and .zst are compressed (stdout)"
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="file to write; .gz and .zst are compressed (stdout)",
     )
     reading_options(parser)
     parser.add_argument("--json", action="store_true", help="the account as one JSON object; needs -o")
@@ -62,7 +67,7 @@ def _run(arguments: argparse.Namespace) -> int:
     output: Path | None = arguments.output
     piped = output is None or to_stdout(output)
     if arguments.json and piped:
-        raise SnapshotError("--json needs -o OUT: standard output would hold the transcript as well")
+        raise SnapshotError("--json needs -o FILE: standard output would hold the transcript as well")
     refuse_overwriting(output, arguments.session)
     transcript = load(arguments.session, arguments.format, arguments)
     dumped = dump(transcript, arguments.to)

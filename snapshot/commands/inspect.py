@@ -5,19 +5,30 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from snapshot.commands._console import DONE, print_json, read_stdin, tell
+from snapshot.commands._console import (
+    DEFAULT_MODEL,
+    DONE,
+    content,
+    model_argument,
+    model_of,
+    print_json,
+    read_stdin,
+    reading_options,
+    tell,
+)
+from snapshot.commands._sessions import session_argument
+from snapshot.commands._table import Column, paragraph, table
 from snapshot.errors import LayoutError, TranscriptError
 
 if TYPE_CHECKING:
     from snapshot.inspection import Images, Inspection
+    from snapshot.messages import Transcript
     from snapshot.transcripts import Conversation, Detection
 
 __all__ = ["fill"]
 
-_WIDTH = 96
 _LABEL = 15
 _LISTED = 12  # conversations, tools and sorts of parts that a table shows
 
@@ -31,13 +42,9 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "examples: snapshot inspect session.jsonl; snapshot inspect export.json --conversation 6f2e --json"
     )
-    parser.add_argument("file", metavar="FILE", help="a transcript; - is standard input")
-    parser.add_argument("-m", "--model", help="model whose tokens are counted (default: the transcript's)")
-    parser.add_argument("--format", metavar="NAME", help="insist on a transcript format")
-    parser.add_argument("--conversation", metavar="ID", help="the one to look at, where there are several")
-    parser.add_argument(
-        "--as-sent", action="store_true", help="start at the last compaction, as the model does"
-    )
+    session_argument(parser)
+    model_argument(parser, "model whose tokens are counted")
+    reading_options(parser, salvage=False)
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     parser.set_defaults(run=_run)
 
@@ -46,13 +53,13 @@ def _run(arguments: argparse.Namespace) -> int:
     from snapshot import transcripts
     from snapshot.inspection import inspect
 
-    source = _source(arguments.file)
+    source = _source(arguments.session)
     try:
         detections = transcripts.detect(source)
         # A document that is cut is looked at as far as it goes: that it is cut is one of its diagnostics.
         found = transcripts.conversations(source, format=arguments.format, salvage=True)
         size = len(source) if isinstance(source, bytes) else Path(source).stat().st_size
-        looked = _Looked(arguments.file, size, arguments.format, detections, found)
+        looked = _Looked(arguments.session, size, arguments.format, detections, found)
         if arguments.conversation is None and looked.main is None:
             transcript = inspection = None
         else:
@@ -63,7 +70,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 as_sent=arguments.as_sent,
                 salvage=True,
             )
-            inspection = inspect(transcript, model=arguments.model or _known(transcript.model))
+            inspection = inspect(transcript, model=arguments.model or _known(transcript))
     except TranscriptError as error:
         if not isinstance(source, bytes):
             raise
@@ -105,18 +112,16 @@ class _Looked:
         }
 
 
-def _source(file: str) -> str | bytes:
-    if file != "-":
-        return file
-    return read_stdin()
+def _source(session: str) -> str | bytes:
+    return read_stdin() if session == "-" else content(session)
 
 
-def _known(model: str) -> str:
-    """The model, if anything is known of it, else the one that stands for all."""
-    from snapshot.commands.render import DEFAULT_MODEL
+def _known(transcript: Transcript) -> str:
+    """The transcript's model, if anything is known of it, else the one that stands for all."""
     from snapshot.models.ids import profile_for
 
     try:
+        model = model_of(None, transcript)
         profile_for(model)
     except LayoutError:
         return DEFAULT_MODEL
@@ -125,9 +130,8 @@ def _known(model: str) -> str:
 
 def _labelled(label: str, text: str) -> list[str]:
     """A label and its text, on as many lines as it takes."""
-    width = max(_LABEL, len(label))
-    lines = wrap(text, _WIDTH - width, break_on_hyphens=False) or [""]
-    return [f"{label if n == 0 else '':<{width}}{line}" for n, line in enumerate(lines)]
+    size = max(_LABEL, len(label))
+    return paragraph(text, indent=" " * size, first=f"{label:<{size}}")
 
 
 def _head(looked: _Looked, chosen: str | None) -> list[str]:
@@ -152,20 +156,30 @@ def _choice(found: tuple[Conversation, ...], chosen: str | None) -> list[str]:
     """The conversations in a file, the chosen one marked."""
     which = "the one below is marked" if chosen else "none is the main one"
     lines = _labelled("conversations", f"{len(found):,}; {which}")
-    width = min(max((len(one.id) for one in found[:_LISTED]), default=0), 40)
-    dated = 18 * any(one.time for one in found[:_LISTED])
-    for one in found[:_LISTED]:
-        mark = "*" if chosen and one.id.startswith(chosen) else " "
-        told = f"{mark} {one.id:<{width}} {one.messages:>6,} messages  {one.time[:16]:<{dated}}{one.title}"
-        lines.append(_cut(told))
+    columns = (
+        Column("", right=False), Column("id", right=False, least=12), Column("messages"),
+        Column("time", right=False), Column("title", right=False, least=16),
+    )  # fmt: skip
+    rows = [
+        (
+            "*" if chosen and one.id.startswith(chosen) else " ",
+            one.id,
+            f"{one.messages:,}",
+            one.time[:16],
+            one.title,
+        )
+        for one in found[:_LISTED]
+    ]
+    lines += table(columns, rows)
     lines += _more(len(found), "conversations")
     if chosen is None:
-        lines += ["", "Choose one: snapshot inspect FILE --conversation ID (the start of an id is enough)"]
+        lines += [
+            "",
+            *paragraph(
+                "Choose one: snapshot inspect SESSION --conversation ID (the start of an id is enough)"
+            ),
+        ]
     return lines
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
 
 
 def _more(count: int, what: str) -> list[str]:
@@ -202,28 +216,48 @@ def _images(images: Images) -> str:
 
 
 def _shares(found: Inspection) -> list[str]:
-    lines = ["", f"{'what takes the tokens':<40}{'count':>9}{'characters':>14}{'tokens':>12}{'share':>8}"]
     shares = [*found.shares[: _LISTED - 1], found.shares[-1]] if len(found.shares) > _LISTED else found.shares
-    for share in shares:
-        of_all = share.tokens / found.tokens if found.tokens else 0
-        chars = f"{share.chars:,}" if share.chars else "-"
-        lines.append(f"{share.name[:39]:<40}{share.count:>9,}{chars:>14}{share.tokens:>12,}{of_all:>8.0%}")
-    return lines + _more(len(found.shares), "sorts")
+    columns = (
+        Column("what takes the tokens", right=False, least=21), Column("count"), Column("characters"),
+        Column("tokens"), Column("share"),
+    )  # fmt: skip
+    rows = [
+        (
+            share.name,
+            f"{share.count:,}",
+            f"{share.chars:,}" if share.chars else "-",
+            f"{share.tokens:,}",
+            f"{share.tokens / found.tokens if found.tokens else 0:.0%}",
+        )
+        for share in shares
+    ]
+    return ["", *table(columns, rows), *_more(len(found.shares), "sorts")]
 
 
 def _tools(found: Inspection) -> list[str]:
     if not found.tools:
         return []
-    lines = ["", f"{'tool':<40}{'calls':>9}{'failed':>8}{'asked':>12}{'brought':>12}{'share':>8}"]
-    for tool in found.tools[:_LISTED]:
-        of_all = (tool.asked + tool.brought) / found.tokens if found.tokens else 0
-        figures = f"{tool.calls:>9,}{tool.failed:>8,}{tool.asked:>12,}{tool.brought:>12,}{of_all:>8.0%}"
-        lines.append(f"{tool.name[:39]:<40}{figures}")
-    return lines + _more(len(found.tools), "tools")
+    columns = (
+        Column("tool", right=False, least=16), Column("calls"), Column("failed"), Column("asked"),
+        Column("brought"), Column("share"),
+    )  # fmt: skip
+    rows = [
+        (
+            tool.name,
+            f"{tool.calls:,}",
+            f"{tool.failed:,}",
+            f"{tool.asked:,}",
+            f"{tool.brought:,}",
+            f"{(tool.asked + tool.brought) / found.tokens if found.tokens else 0:.0%}",
+        )
+        for tool in found.tools[:_LISTED]
+    ]
+    return ["", *table(columns, rows), *_more(len(found.tools), "tools")]
 
 
 def _rungs(found: Inspection) -> list[str]:
-    lines = ["", "what each rung alone would free, if the request had to come down to half its tokens"]
+    told = "what each rung alone would free, if the request had to come down to half its tokens"
+    lines = ["", *paragraph(told)]
     for freed in found.rungs:
         lines += _labelled(f"{freed.rung:<10}", f"{freed.tokens:>9,}  {freed.note}")
     return lines

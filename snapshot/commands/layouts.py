@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from snapshot.commands._console import DONE, LIKE, print_json, tell
+from snapshot.commands._table import Column, folded, table
 from snapshot.errors import LayoutError
 
 if TYPE_CHECKING:
@@ -50,16 +51,26 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"schema": "snapshot-pages/layouts/1", "layouts": [_described(item) for item in layouts]})
     elif arguments.model is None:
-        tell(f"{'layout':<31}{'page':>10}{'cell':>7}{'chars':>8}{'tokens':>8}{'per token':>11}  reader")
-        for item in layouts:
-            size, cell = f"{item.width}x{item.height}", f"{item.cell[0]}x{item.cell[1]}"
-            ratio = f"{item.capacity / item.tokens:.2f}"
-            tell(
-                f"{item.name:<31}{size:>10}{cell:>7}{item.capacity:>8,}{item.tokens:>8,}{ratio:>11}  "
-                f"{item.reader.title}"
+        columns = (
+            Column("layout", right=False), Column("page"), Column("cell"), Column("chars"), Column("tokens"),
+            Column("per token"), Column("reader", right=False, least=12),
+        )  # fmt: skip
+        rows = [
+            (
+                item.name,
+                f"{item.width}x{item.height}",
+                f"{item.cell[0]}x{item.cell[1]}",
+                f"{item.capacity:,}",
+                f"{item.tokens:,}",
+                f"{item.capacity / item.tokens:.2f}",
+                item.reader.title,
             )
+            for item in layouts
+        ]
+        tell(*table(columns, rows))
     else:
-        tell(*"\n\n".join(str(item) for item in layouts).split("\n"))
+        for line in "\n\n".join(str(item) for item in layouts).split("\n"):
+            tell(*folded(line))
     return DONE
 
 
@@ -109,9 +120,9 @@ def _told(trial: Trial) -> dict[str, Any]:
 
 
 def _priced(price: Price) -> dict[str, Any]:
-    """USD per million tokens, as text, so that no digit is lost."""
+    """USD per million tokens."""
     keys = ("input", "cache_write", "cache_read", "output")
-    found: dict[str, Any] = {key: str(value) for key in keys if (value := getattr(price, key)) is not None}
+    found: dict[str, Any] = {key: float(value) for key in keys if (value := getattr(price, key)) is not None}
     if price.steps:
         found["steps"] = [{"above": above, **_priced(step)} for above, step in price.steps]
     return found

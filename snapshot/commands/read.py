@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snapshot.commands._console import DONE, FAILED, print_json, say, tell, write_data
+from snapshot.commands._progress import progress
 from snapshot.errors import PageError
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ def _expanded(pages: Sequence[ReadPage], manifest: Manifest) -> str:
 def _check(arguments: argparse.Namespace, manifest: Manifest) -> int:
     from snapshot.pages import folder
 
-    problems = folder.check(arguments.folder, manifest, font=arguments.font)
+    with progress("reading"):
+        problems = folder.check(arguments.folder, manifest, font=arguments.font)
     pages, chars = len(manifest.pages), manifest.source.original_chars
     if arguments.json:
         found = [{"page": item.page, "file": item.file, "problem": item.problem} for item in problems]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snapshot.commands._console import (
+    DEFAULT_MODEL,
     DONE,
     LIKE,
     load,
+    model_argument,
+    model_of,
     note_code_points,
     note_diagnostics,
     note_redactions,
@@ -20,18 +21,18 @@ from snapshot.commands._console import (
     reading_options,
     redaction_options,
     redactor_of,
-    silence,
+    say,
     tell,
 )
+from snapshot.commands._progress import progress
+from snapshot.commands._sessions import session_argument, stem
+from snapshot.commands._table import folded
 from snapshot.errors import SnapshotError
 
 if TYPE_CHECKING:
     from snapshot.pages.manifest import Manifest
 
 __all__ = ["DEFAULT_MODEL", "fill"]
-
-DEFAULT_MODEL = "claude-opus-4-8"
-"""The reader of a transcript that names no model."""
 
 _PACKED = (".gz", ".zst")
 _SUFFIXES = (".jsonl", ".json", ".md", ".txt", ".log")
@@ -46,8 +47,8 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "examples: snapshot render session.jsonl -m gpt-5.6-sol -o pages; "
         "snapshot render - -m gemini-3-pro < notes.md"
     )
-    parser.add_argument("session", metavar="SESSION", help="a transcript or text file; - is standard input")
-    parser.add_argument("-m", "--model", help="model that will look at the pages (default: the transcript's)")
+    session_argument(parser, "a transcript or text")
+    model_argument(parser, "model that will look at the pages")
     parser.add_argument(
         "-o", "--output", metavar="DIR", type=Path, help="folder of the pages (SESSION.pages)"
     )
@@ -76,6 +77,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from snapshot.pages import folder
     from snapshot.pages.layout import layout_for
+    from snapshot.pages.numba_support import LARGE, would_pay
     from snapshot.pages.render import Typesetter
     from snapshot.source.source import source_of
 
@@ -86,55 +88,47 @@ def _run(arguments: argparse.Namespace) -> int:
     if redactor is not None:
         transcript = redactor.transcript(transcript)
     redactions = redactor.counts if redactor is not None else {}
-    model = arguments.model or transcript.model or DEFAULT_MODEL
+    model = model_of(arguments.model, transcript)
     layout = layout_for(model, name=arguments.layout, like=arguments.like)
     source = source_of(transcript, reasoning=not arguments.no_reasoning, repeats=True)
     if not source.text:
         raise SnapshotError(f"{arguments.session}: nothing in it to render")
     output = arguments.output or _default_output(arguments.session)
     setting = Typesetter(layout, font=arguments.font)
-    manifest = folder.write(
-        output,
-        source,
-        setting,
-        model=model,
-        threads=arguments.threads,
-        compress=arguments.compress,
-        progress=_progress(),
-    )
+    with progress("rendering") as show:
+        manifest = folder.write(
+            output,
+            source,
+            setting,
+            model=model,
+            threads=arguments.threads,
+            compress=arguments.compress,
+            progress=show,
+        )
     note_diagnostics(transcript)
     note_redactions(redactions)
     note_code_points(manifest.source.code_points, setting.face.missing)
+    if would_pay(manifest.source.chars):
+        say(
+            "note: numba cannot be loaded; with it (pip install numba) jobs beyond "
+            f"{LARGE // 1_000_000} million characters are done sooner, with the same pages"
+        )
     if arguments.json:
         print_json({**manifest.as_dict(), "folder": str(output), "redactions": redactions})
     else:
-        tell(_summary(manifest, model, output))
+        tell(*folded(_summary(manifest, model, output)))
     return DONE
 
 
 def _default_output(session: str) -> Path:
     if session == "-":
-        return Path("snapshot.pages.render")
+        return Path("snapshot.pages")
+    if ".db#" in session:
+        return Path(f"{stem(session)}.pages")
     path = Path(session)
     if path.suffix in _PACKED:
         path = Path(path.stem)
     return Path(f"{path.stem if path.suffix in _SUFFIXES else path.name}.pages")
-
-
-def _progress() -> Callable[[int, int], None] | None:
-    """A callback that keeps one line on stderr up to date; None where nobody looks."""
-    if not sys.stderr.isatty():
-        return None
-
-    def show(done: int, total: int) -> None:
-        end = "\r\x1b[K" if done >= total else "\r"
-        try:
-            sys.stderr.write(f"\rrendering {done * 100 // total:3d} %" + end)
-            sys.stderr.flush()
-        except OSError:
-            silence(sys.stderr)
-
-    return show
 
 
 def _summary(manifest: Manifest, model: str, output: Path) -> str:

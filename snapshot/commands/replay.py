@@ -10,14 +10,20 @@ from typing import TYPE_CHECKING
 from snapshot.commands._console import (
     DONE,
     load,
+    model_argument,
+    model_of,
     note_diagnostics,
     positive,
     print_json,
     reading_options,
+    refuse_overwriting,
     save,
     say,
     tell,
 )
+from snapshot.commands._progress import progress
+from snapshot.commands._sessions import session_argument
+from snapshot.commands._table import Column, paragraph, table
 from snapshot.errors import SnapshotError
 
 if TYPE_CHECKING:
@@ -36,8 +42,8 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "examples: snapshot replay session.jsonl -m claude-opus-4-8 --window 200000; "
         "snapshot replay *.jsonl -m gpt-5.6-sol --window 100000 --policy drop,ours --plot replay.svg"
     )
-    parser.add_argument("sessions", metavar="SESSION", nargs="+", help="transcripts; - is standard input")
-    parser.add_argument("-m", "--model", help="model to play it with (default: the transcript's)")
+    session_argument(parser, "transcripts", several=True)
+    model_argument(parser, "model to play it with")
     parser.add_argument("--window", metavar="N", type=positive, default=0, help="context window in tokens")
     parser.add_argument(
         "--policy",
@@ -49,7 +55,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threshold", metavar="T", type=float, help="from where on to compact: a share, or tokens"
     )
-    parser.add_argument("--tail", metavar="T", type=float, help="share of the target that stays as it is")
+    parser.add_argument("--tail", metavar="S", type=float, help="share of the target that stays as it is")
     parser.add_argument(
         "--summary-tokens", metavar="N", type=positive, default=2000, help="tokens of a summary (2000)"
     )
@@ -66,11 +72,11 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from snapshot.commands.render import DEFAULT_MODEL
     from snapshot.compaction import Options
     from snapshot.replay import POLICIES, Recording, replay
     from snapshot.replay.replay import checked_policy
 
+    refuse_overwriting(arguments.plot, *arguments.sessions)
     names = [name.strip() for given in arguments.policy or () for name in given.split(",") if name.strip()]
     policies = list(dict.fromkeys(map(checked_policy, names))) or list(POLICIES)
     settings = {
@@ -82,20 +88,24 @@ def _run(arguments: argparse.Namespace) -> int:
     runs: dict[str, list[Replay]] = {}
     for session in arguments.sessions:
         transcript = load(session, arguments.format, arguments)
-        model = arguments.model or transcript.model or DEFAULT_MODEL
+        model = model_of(arguments.model, transcript)
         recording = Recording.of(transcript, model, overhead=options.overhead)
         if not recording.answers:
             raise SnapshotError(f"{session}: no message of an assistant in it, so no request to replay")
-        runs[_name(session, runs)] = [
-            replay(
-                recording,
-                policy=policy,
-                window=arguments.window,
-                summary_tokens=arguments.summary_tokens,
-                options=options,
-            )
-            for policy in policies
-        ]
+        replays: list[Replay] = []
+        with progress(f"replaying {_name(session, runs)}") as show:
+            for policy in policies:
+                replays.append(
+                    replay(
+                        recording,
+                        policy=policy,
+                        window=arguments.window,
+                        summary_tokens=arguments.summary_tokens,
+                        options=options,
+                    )
+                )
+                show(len(replays), len(policies))
+        runs[_name(session, runs)] = replays
         note_diagnostics(transcript)
     if arguments.plot is not None:
         from snapshot.costs.canvas import encoded
@@ -124,9 +134,9 @@ def _name(session: str, taken: Mapping[str, object]) -> str:
     return name if name not in taken else session
 
 
-_HEAD = (
-    ("policy", 10), ("requests", 9), ("compactions", 12), ("fresh", 11), ("written", 11), ("read", 12),
-    ("output", 9), ("USD", 9), ("peak", 10), ("recall", 8),
+_COLUMNS = (
+    Column("policy", right=False), Column("USD"), Column("requests"), Column("compactions"), Column("recall"),
+    Column("peak"), Column("fresh"), Column("written"), Column("read"), Column("output"),
 )  # fmt: skip
 
 
@@ -134,38 +144,42 @@ def _table(runs: Mapping[str, Sequence[Replay]]) -> list[str]:
     lines: list[str] = []
     for name, replays in runs.items():
         first = replays[0]
+        told = (
+            f"{name}: {first.model}, a window of {first.window:,} tokens, {first.safe:,} safe for the input"
+        )
         lines += [
-            f"{name}: {first.model}, a window of {first.window:,} tokens, {first.safe:,} safe for the input",
-            "".join(
-                f"{head:<{size}}" if at == 0 else f"{head:>{size}}" for at, (head, size) in enumerate(_HEAD)
-            ),
-            *map(_row, replays),
+            *paragraph(told),
+            *table(_COLUMNS, [_row(item) for item in replays]),
             *(
-                f"{item.policy} stops at message {item.stopped + 1}: {item.reason}"
+                line
                 for item in replays
                 if item.stopped is not None
+                for line in paragraph(
+                    f"{item.policy} stops at message {item.stopped + 1}: {item.reason}", indent="  ", first=""
+                )
             ),
             "",
         ]
     return [
         *lines,
-        "Recall: of the exact strings (paths, names, numbers, …) that answers use and that had stood before,",
-        "the share that was text in the request. Of what a summary or a page says nothing is counted.",
+        *paragraph(
+            "Recall: of the exact strings (paths, names, numbers, …) that answers use and that had stood "
+            "before, the share that was text in the request. Of what a summary or a page says nothing is "
+            "counted."
+        ),
     ]
 
 
-def _row(item: Replay) -> str:
-    cells = (
+def _row(item: Replay) -> tuple[str, ...]:
+    return (
+        item.policy,
+        "-" if item.usd is None else f"{item.usd:.2f}" if item.usd >= 1 else f"{item.usd:.4f}",
         f"{len(item.requests):,}",
         f"{item.compactions:,}",
+        "-" if item.recall is None else f"{item.recall:.3f}",
+        f"{item.peak:,}",
         f"{item.fresh:,}",
         f"{item.written:,}",
         f"{item.read:,}",
         f"{item.output:,}",
-        "-" if item.usd is None else f"{item.usd:.2f}" if item.usd >= 1 else f"{item.usd:.4f}",
-        f"{item.peak:,}",
-        "-" if item.recall is None else f"{item.recall:.3f}",
-    )
-    return f"{item.policy:<{_HEAD[0][1]}}" + "".join(
-        f"{cell:>{size}}" for cell, (_, size) in zip(cells, _HEAD[1:], strict=True)
     )

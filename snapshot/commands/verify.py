@@ -15,6 +15,8 @@ from snapshot.commands._console import (
     save,
     tell,
 )
+from snapshot.commands._progress import progress
+from snapshot.commands._table import folded
 
 if TYPE_CHECKING:
     from snapshot.legibility.verify import Verdict
@@ -35,7 +37,9 @@ def fill(parser: argparse.ArgumentParser) -> None:
     )
     parser.epilog = "example: snapshot verify session.pages -m gpt-5.6-sol --html report.html"
     parser.add_argument("folder", metavar="DIR", type=Path, help="a folder that render wrote")
-    parser.add_argument("-m", "--model", help="the model that will read them (default: that of render)")
+    parser.add_argument(
+        "-m", "--model", metavar="ID", help="the model that will read them (default: that of render)"
+    )
     parser.add_argument("--ocr", action="store_true", help="ask a neural reader too: snapshot-pages[ocr]")
     parser.add_argument(
         "--floor", metavar="R", type=share, help="recall from 0 to 1 below which pages are refused (0.7)"
@@ -67,14 +71,15 @@ def _run(arguments: argparse.Namespace) -> int:
         beside = read_input(arguments.factsheet, "a file of text").decode("utf-8", "replace")
     if arguments.html is not None:
         _refuse_inputs(arguments)
-    verdict = verify(
-        arguments.folder,
-        model=arguments.model,
-        floor=FLOOR if arguments.floor is None else arguments.floor,
-        beside=beside,
-        ocr=arguments.ocr,
-        font=arguments.font,
-    )
+    with progress("verifying"):
+        verdict = verify(
+            arguments.folder,
+            model=arguments.model,
+            floor=FLOOR if arguments.floor is None else arguments.floor,
+            beside=beside,
+            ocr=arguments.ocr,
+            font=arguments.font,
+        )
     if arguments.html is not None:
         from snapshot.view.document import html_of
         from snapshot.view.folder_view import view_of_folder
@@ -101,29 +106,34 @@ def _refuse_inputs(arguments: argparse.Namespace) -> None:
 def _print(verdict: Verdict, factsheet: bool) -> None:
     from snapshot.legibility.verify import STRESS
 
+    lines: list[str] = []
     whom = f"{verdict.model} ({verdict.reader})" if verdict.model else verdict.reader
-    tell(f"{verdict.folder}: {'verified' if verdict.passed else 'REFUSED'} for {whom}")
+    lines.append(f"{verdict.folder}: {'verified' if verdict.passed else 'REFUSED'} for {whom}")
     for check in verdict.checks:
-        tell(f"  {'ok  ' if check.passed else 'FAIL'}  {check.name:<17}{check.says}")
+        lines.append(f"  {'ok  ' if check.passed else 'FAIL'}  {check.name:<17}{check.says}")
     if verdict.confused:
         pairs = "  ".join(f"{a}>{b} {count}" for a, b, count in verdict.confused[:_PAIRS_SHOWN])
-        tell(f"        {'confused':<17}at {STRESS:g} of the size seen: {pairs}")
+        lines.append(f"        {'confused':<17}at {STRESS:g} of the size seen: {pairs}")
     for factor, reading in list(verdict.ocr.items())[1:]:
         pairs = " ".join(f"{a or '∅'}>{b or '∅'}:{count}" for a, b, count in reading.confused[:_PAIRS_SHOWN])
         wrong = f"{reading.error_rate:.3f} of characters wrong"
         strings = f"{reading.exact} of {reading.strings} exact strings"
-        tell(f"        {f'shrunk by {factor:g}':<17}neural reader: {wrong}, {strings}; {pairs}")
+        lines.append(f"        {f'shrunk by {factor:g}':<17}neural reader: {wrong}, {strings}; {pairs}")
     if verdict.hashes is not None:
         found = verdict.hashes
         least = "at least " if found.at_least else ""
-        tell(f"        {'hashes':<17}{least}{found.recall:.2f} expected: {found.basis}")
+        lines.append(f"        {'hashes':<17}{least}{found.recall:.2f} expected: {found.basis}")
     if verdict.risks:
         held = sum(risk.held for risk in verdict.risks)
         beside = f"{held:,} of them travel as text" if factsheet else "no --factsheet was named to look in"
         first = [risk.text for risk in verdict.risks if not risk.held and len(risk.text) <= _LONGEST]
-        tell(f"        {'exact strings':<17}{len(verdict.risks):,} that context does not correct; {beside}")
+        lines.append(
+            f"        {'exact strings':<17}{len(verdict.risks):,} that context does not correct; {beside}"
+        )
         if first:
-            tell(f"        {'riskiest':<17}{', '.join(first[:_RISKS_SHOWN])}")
+            lines.append(f"        {'riskiest':<17}{', '.join(first[:_RISKS_SHOWN])}")
+    for line in lines:
+        tell(*folded(line))
 
 
 def _described(verdict: Verdict) -> dict[str, Any]:

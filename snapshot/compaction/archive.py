@@ -43,7 +43,7 @@ class Archive(Archived):
             }
         if api == "openai-responses":
             return {"type": "function", "name": name, "description": description, "parameters": schema}
-        if api == "openai":
+        if api in ("openai", "openai-chat"):
             function = {"name": name, "description": description, "parameters": schema}
             return {"type": "function", "function": function}
         raise ArchiveError(f"no tool definition for {api!r}: known are {', '.join(_APIS)}")

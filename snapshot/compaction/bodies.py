@@ -27,8 +27,9 @@ def body_of(
     mark: CacheMark | None,
 ) -> dict[str, Any]:
     """The body of a request for `api`: see `Compaction.request`."""
-    from snapshot.requests import LISTED, request
+    from snapshot.requests import LISTED, OTHER_NAMES, request
 
+    api = OTHER_NAMES.get(api, api)
     own = None if given is None else _own_body(given, sent, api, reader)
     if own is not None:
         return own

@@ -84,7 +84,8 @@ def _may_summarize(best: Candidate, rung: SummaryRung, reports: list[RungReport]
     if needed:
         raise SummarizerRequired(
             f"{best.tokens:,} tokens where {context.budget.safe:,} are safe, or a body beyond the limits; "
-            "no rung before the last frees more: pass `summarize`, or accept the offline digest (`digest`)"
+            "no rung before the last frees more: "
+            "pass `summarize=`, or accept the offline digest (`digest=True`)"
         )
     reports.append(RungReport(rung.name, 0, "no summarizer was given, and no digest asked for"))
     return False

@@ -8,7 +8,7 @@ elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil
@@ -21,7 +21,7 @@ from snapshot.pages.render import Typesetter
 from snapshot.source.source import Source
 from snapshot.typeset.grid import Grid
 
-__all__ = ["Cost", "break_even", "cost_of", "costs_of", "example_models"]
+__all__ = ["Cost", "break_even", "cost_of", "cost_of_source", "costs_of", "example_models", "together"]
 
 _RENDERED = 3
 """Pages of a class that are rendered, to know what one weighs in bytes."""
@@ -65,6 +65,15 @@ class Cost:
         """The model's price, below any step; None where it is not known."""
         return self.layout.reader.price
 
+    def usd_once(self, *, pages: bool, cached: bool) -> Decimal | None:
+        """USD of this text in one request, as pages or as text, fresh or from the cache; None if unknown."""
+        if self.price is None:
+            return None
+        rate = self.price.cache_read if cached else self.price.input
+        if rate is None:
+            return None
+        return rate * (self.page_tokens if pages else self.text_tokens) / 1_000_000
+
     def usd(self, *, pages: bool, cached: bool) -> Decimal | None:
         """USD per million characters, as pages or as text, fresh or from the cache; None if unknown."""
         if self.price is None:
@@ -97,12 +106,13 @@ def example_models() -> tuple[str, ...]:
     return tuple(reader.example for reader in profiles() if reader.example)
 
 
-def costs_of(texts: Mapping[str, str], models: Iterable[str]) -> Iterator[Cost]:
+def costs_of(texts: Mapping[str, str], models: Iterable[str], *, count: bool = True) -> Iterator[Cost]:
     """The costs of each class of text for each model, and of all together ("all", first of each model).
 
     Args:
         texts: text by class, as `snapshot.costs.content_kinds.classes_of` gives it.
         models: model ids of any route, or names of layouts.
+        count: whether text tokens are counted where the model's vocabulary is installed, and not estimated.
 
     Raises:
         LayoutError: a model is not known or has no vision.
@@ -110,21 +120,36 @@ def costs_of(texts: Mapping[str, str], models: Iterable[str]) -> Iterator[Cost]:
     for model in models:
         layout = layout_for(model)
         setting = Typesetter(layout)
-        each = [cost_of(model, setting, name, text) for name, text in texts.items()]
-        yield _together(model, layout, each)
+        each = [cost_of(model, setting, name, text, count=count) for name, text in texts.items()]
+        yield together(each)
         yield from each
 
 
-def cost_of(model: str, setting: Typesetter, text_class: str, text: str) -> Cost:
+def cost_of(model: str, setting: Typesetter, text_class: str, text: str, *, count: bool = True) -> Cost:
     """The cost of one text as text and as pages."""
-    layout, source = setting.layout, Source(text)
+    return cost_of_source(model, setting, text_class, Source(text), count=count)
+
+
+def cost_of_source(
+    model: str, setting: Typesetter, text_class: str, source: Source, *, count: bool = True
+) -> Cost:
+    """The cost of the text of a source, as text and as the pages that `render` makes of it.
+
+    Args:
+        model: the model's id.
+        setting: its pages.
+        text_class: what the cost says it is of.
+        source: the text, not empty.
+        count: whether text tokens are counted where the model's vocabulary is installed, and not estimated.
+    """
+    layout, text = setting.layout, source.text
     atlas = setting.atlas(source)
     grids = list(setting.grids(source, atlas))
     tokens = sum(
         layout.billing.tokens(layout.width, layout.page_height(grid.cells.shape[0])) for grid in grids
     )
     per_cell = _per_cell(grids, layout, atlas.end)
-    counted, by = _text_tokens(text, layout.reader)
+    counted, by = _text_tokens(text, layout.reader) if count else (text_tokens(text, layout.reader), "ratio")
     return Cost(
         model,
         layout,
@@ -195,7 +220,9 @@ def break_even(layout: Layout, per_cell: float, per_text_token: float) -> int | 
     return found
 
 
-def _together(model: str, layout: Layout, each: list[Cost]) -> Cost:
+def together(each: Sequence[Cost]) -> Cost:
+    """The costs of several texts for one model as one, "all"."""
+    model, layout = each[0].model, each[0].layout
     chars = sum(cost.chars for cost in each)
     return Cost(
         model,

@@ -228,9 +228,9 @@ def open_folder(folder: Path, manifest: Manifest, *, font: str | Path | None = N
     if table.cell != cell_of(table.face):
         raise PageError(f"{where}: layout.cell is not that of the face {table.face}; render the pages again")
     if table.font is not None and font is None:
-        raise PageError(f"{folder}: set with the font {Path(table.font).name!r}; name it with --font FILE")
+        raise PageError(f"{folder}: set with the font {Path(table.font).name!r}; give it as `font=`")
     if table.font is None and font is not None:
-        raise PageError(f"{folder}: set without a font file: leave out --font")
+        raise PageError(f"{folder}: set without a font file: leave out `font=`")
     layout = replace(
         named, width=table.width, height=table.height, face=table.face, text_columns=table.text_columns
     )

@@ -7,7 +7,12 @@ from functools import cache
 
 import numpy as np
 
-__all__ = ["can_compile", "is_loaded"]
+__all__ = ["LARGE", "can_compile", "is_loaded", "would_pay"]
+
+LARGE = 12_000_000
+"""Characters from which the compiled kernels pay for their loading: that takes 0.3 s in a new process, with
+numba's cache warm, and each million characters then takes 0.02 to 0.04 s less (the rows "raster" and
+"typeset" of `python -m benchmarks.speed`, and `python -X importtime`)."""
 
 _KERNELS = "snapshot.raster.kernels"
 
@@ -15,6 +20,11 @@ _KERNELS = "snapshot.raster.kernels"
 def is_loaded() -> bool:
     """Whether this process has loaded the kernels, so that they cost nothing more."""
     return _KERNELS in sys.modules and can_compile()
+
+
+def would_pay(chars: int) -> bool:
+    """Whether numba is not to be had although a job of so many characters would gain from it."""
+    return chars >= LARGE and not can_compile()
 
 
 @cache

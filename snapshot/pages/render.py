@@ -19,7 +19,7 @@ import numpy as np
 
 from snapshot.messages import Transcript
 from snapshot.pages.layout import Layout, layout_for
-from snapshot.pages.numba_support import can_compile, is_loaded
+from snapshot.pages.numba_support import LARGE, can_compile, is_loaded
 from snapshot.pages.prepared import PreparedSource, prepare
 from snapshot.raster.atlas import Atlas
 from snapshot.raster.blit import Blitter
@@ -38,10 +38,6 @@ __all__ = ["Page", "PageSpan", "Typesetter", "render"]
 
 _T = TypeVar("_T")
 
-# Characters from which the compiled kernels pay for their loading: that takes 0.3 s in a new process, with
-# numba's cache warm, and each million characters then takes 0.02 to 0.04 s less (the rows "raster" and
-# "typeset" of `python -m benchmarks.speed`, and `python -X importtime`).
-_LARGE = 12_000_000
 # Tasks that a long job is cut into for each thread, at the least, and pages that a task may be.
 _TASKS, _MOST_IN_TASK = 8, 4
 
@@ -206,7 +202,7 @@ class Typesetter:
         compressor = compressor_for(compress)
         stop = len(source.text) if stop is None else stop
         if compiled is None:
-            compiled = is_loaded() or stop - start >= _LARGE
+            compiled = is_loaded() or stop - start >= LARGE
         compiled = compiled and can_compile()
         atlas = self.atlas(source)
         layout = self.layout

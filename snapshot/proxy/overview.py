@@ -22,8 +22,8 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from snapshot import Archive, ArchiveError, Source
+from snapshot.compaction.page_images import page_images
 from snapshot.compaction.pagination import Pagination
-from snapshot.pages.render import Typesetter
 from snapshot.proxy.settings import ProxySettings
 from snapshot.proxy.store import Store
 
@@ -161,8 +161,8 @@ async def _style(_request: Request) -> Response:
 def page_png(archive: Archive, number: int) -> bytes | None:
     """The PNG of page `number` of an archive, from 1, as it is sent; None where there is no such image."""
     if 1 <= number <= len(archive.pages):
-        pages = Pagination.of(archive.source, archive.listed, archive.prices, archive.starts)
-        return _drawn(archive.source, pages, number)
+        pages = Pagination.of(archive.printed, archive.listed, archive.prices, archive.starts)
+        return _drawn(archive.printed, pages, number)
     number -= len(archive.pages)
     for part in archive.parts:
         if 1 <= number <= len(part.pages):
@@ -175,10 +175,7 @@ def page_png(archive: Archive, number: int) -> bytes | None:
 def _drawn(source: Source, pages: Pagination, number: int) -> bytes | None:
     for stretch in pages.stretches:
         if number <= len(stretch.pages):
-            start, stop = stretch.pages[0].start, stretch.pages[number - 1].stop
-            made = Typesetter(stretch.layout).pages(source, start=start, stop=stop)
-            page = next(islice(made, number - 1, None), None)
-            return None if page is None else page.png
+            return next(islice(page_images(source, stretch), number - 1, None), None)
         number -= len(stretch.pages)
     return None
 

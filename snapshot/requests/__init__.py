@@ -15,9 +15,12 @@ from snapshot.errors import SnapshotError
 from snapshot.messages import Transcript
 from snapshot.models.profile import ModelProfile
 
-__all__ = ["APIS", "GENAI", "LISTED", "api_of", "call_ids", "request"]
+__all__ = ["APIS", "GENAI", "LISTED", "OTHER_NAMES", "api_of", "call_ids", "request"]
 
 APIS = ("anthropic", "openai", "openai-responses", "gemini")
+
+OTHER_NAMES = {"openai-chat": "openai"}
+"""APIs by the names of their transcripts' formats, where these are others."""
 
 GENAI = "google-genai"
 """The form of Gemini's requests that Google's SDK takes."""
@@ -44,7 +47,7 @@ def request(transcript: Transcript, api: str, *, reader: ModelProfile | None = N
     Args:
         transcript: what to send. Nothing in it makes this raise: results without a call, empty messages
             and what has no words are left out, calls without a result get one that says so.
-        api: one of `APIS`, or "google-genai": what the SDK of that name takes.
+        api: one of `APIS`; "openai-chat" is "openai"; or "google-genai": what the SDK of that name takes.
         reader: the model that it is for, where what is accepted depends on that.
 
     Returns:
@@ -58,6 +61,7 @@ def request(transcript: Transcript, api: str, *, reader: ModelProfile | None = N
     """
     if api == GENAI:
         return _as_arguments(_writer("gemini").write(transcript, reader))
+    api = OTHER_NAMES.get(api, api)
     if api not in APIS:
         raise SnapshotError(f"unknown API {api!r}; known APIs: {', '.join((*APIS, GENAI))}")
     return _writer(api).write(transcript, reader)

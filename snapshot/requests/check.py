@@ -14,7 +14,7 @@ from typing import Any
 from snapshot.errors import SnapshotError
 from snapshot.models.profile import ModelProfile
 from snapshot.parts.characters import UNSENDABLE, is_blank
-from snapshot.requests import GENAI
+from snapshot.requests import GENAI, OTHER_NAMES
 from snapshot.requests._flatten import LISTS, NOUNS, Piece, pieces_of
 from snapshot.requests.fallback_text import is_mistyped
 from snapshot.requests.limits import exceeded, load_of_pieces
@@ -46,6 +46,7 @@ def check(
     """
     if api == GENAI:
         body, api = _as_body(body), "gemini"
+    api = OTHER_NAMES.get(api, api)
     if api not in LISTS:
         raise SnapshotError(f"unknown API {api!r}; known APIs: {', '.join(LISTS)}")
     bits = pieces_of(body, api)

@@ -107,7 +107,7 @@ class _Walk:
         self._middle: _Stream | None = None
         self._parts: list[_Stream] = []
         if archive is not None:
-            self._middle = _Stream(0, archive.source, archive.listed, profile)
+            self._middle = _Stream(0, archive.printed, archive.listed, profile)
             self._parts = [
                 _Stream(
                     number,

@@ -7,8 +7,9 @@ from typing import Unpack
 
 from snapshot.compaction import Archive, Compaction, compact
 from snapshot.compaction.boundaries import repair
-from snapshot.compaction.estimate import Estimator, context_usage
+from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.options import Options, Settings
+from snapshot.compaction.usage import context_usage
 from snapshot.messages import Transcript
 from snapshot.models.ids import profile_for
 from snapshot.models.profile import ModelProfile
@@ -91,17 +92,14 @@ def view_of_archive(archive: Archive, *, model: str, title: str) -> View:
         SnapshotError: a layout or a face is not here.
     """
     from snapshot.compaction.assemble import archive_messages
+    from snapshot.compaction.page_images import page_images
     from snapshot.compaction.pagination import Pagination
-    from snapshot.pages.render import Page, Typesetter
 
     profile = profile_for(model)
-    pages: list[Page] = []
+    pages: list[bytes] = []
     if archive.pages:
-        pagination = Pagination.of(archive.source, archive.listed, archive.prices, archive.starts)
-        for stretch in pagination.stretches:
-            if stretch.pages:
-                start, stop = stretch.pages[0].start, stretch.pages[-1].stop
-                pages += Typesetter(stretch.layout).pages(archive.source, start=start, stop=stop)
+        pagination = Pagination.of(archive.printed, archive.listed, archive.prices, archive.starts)
+        pages = [png for stretch in pagination.stretches for png in page_images(archive.printed, stretch)]
     messages = archive_messages(archive, pages)
     view = view_of_request(Transcript(messages, "archive"), archive, profile, title=title, model=model)
     note = "the archive alone: name the request beside it to see what stands around the pages"

@@ -108,7 +108,7 @@ def choose(source: Source, threads: Sequence[Thread], wanted: str | None) -> Thr
         if len(meant) == 1:
             return meant[0]
         raise source.error(
-            f"it holds {len(meant or listed)} conversations; choose one by its id (--conversation ID): "
+            f"it holds {len(meant or listed)} conversations; choose one by its id (`conversation=`): "
             + _named(meant or listed)
         )
     exact = [thread for thread in threads if thread.conversation.id == wanted]

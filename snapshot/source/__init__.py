@@ -1,0 +1,1 @@
+"""Source text: a transcript as one readable string, with its marks, payloads and spans."""

@@ -1,0 +1,407 @@
+"""The same word means the same in every command; what is printed keeps within the terminal it goes to."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import snapshot
+from snapshot.commands import COMMANDS
+from snapshot.commands._hints import for_command_line
+from snapshot.commands._request import APIS
+from snapshot.commands._table import Column, cells, paragraph, table
+from snapshot.models.ids import profile_for
+from snapshot.requests.check import check
+from snapshot.transcripts import FORMATS
+from tests.conftest import HERE
+from tests.test_cli import EXAMPLE, ROOT, run
+
+posix = pytest.mark.skipif(os.name != "posix", reason="terminals as POSIX has them")
+
+
+def parsers() -> dict[str, argparse.ArgumentParser]:
+    """The parser of every command, and of the commands of `session`."""
+    found: dict[str, argparse.ArgumentParser] = {}
+    for name, command in COMMANDS.items():
+        parser = argparse.ArgumentParser(prog=name)
+        getattr(import_module(f"snapshot.commands.{command.module}"), command.fill)(parser)
+        found[name] = parser
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                found |= {f"{name} {inner}": one for inner, one in action.choices.items()}
+    return found
+
+
+PARSERS = parsers()
+
+
+def options(word: str) -> dict[str, argparse.Action]:
+    return {
+        name: action
+        for name, parser in PARSERS.items()
+        for action in parser._actions
+        if word in action.option_strings
+    }
+
+
+@pytest.mark.parametrize(
+    ("short", "long", "metavars"),
+    [("-m", "--model", {"ID"}), ("-o", "--output", {"FILE", "DIR", "NEW"})],
+)
+def test_short_and_long_options_are_one(short, long, metavars):
+    found = options(short)
+    assert len(found) >= 5
+    assert found.keys() == options(long).keys()
+    assert {action.metavar for action in found.values()} <= metavars
+
+
+def test_json_is_a_flag_everywhere():
+    lacking = set(PARSERS) - options("--json").keys() - {"session", "completion"}
+    assert {name for name in lacking if name in COMMANDS} <= {"convert"} - options("--json").keys()
+    assert all(action.nargs == 0 for action in options("--json").values())
+
+
+def test_formats_are_named_by_from_and_to_and_apis_by_api():
+    assert not options("--format")
+    assert {action.metavar for action in options("--from").values()} == {"FORMAT"}
+    assert {action.metavar for action in options("--to").values()} == {"FORMAT"}
+    apis = options("--api")
+    assert set(apis) >= {"compact", "recover"}
+    assert all(set(action.choices or ()) <= set(FORMATS) for action in apis.values())
+
+
+def test_every_session_is_named_alike():
+    named = {
+        name
+        for name, parser in PARSERS.items()
+        if any(action.metavar == "SESSION" and not action.option_strings for action in parser._actions)
+    }
+    assert named >= {"render", "inspect", "convert", "compact", "recover", "cost", "replay"}
+    assert named <= options("--latest").keys()
+
+
+def test_compact_has_threshold_and_least_gain(tmp_path):
+    done = run("compact", EXAMPLE, "--threshold", "0.99", "--json", "-o", tmp_path / "r.json")
+    assert json.loads(done.stdout)["no_op"]
+    assert {"compact", "recover", "session compact"} <= options("--threshold").keys()
+    assert {"compact", "recover", "session compact"} <= options("--least-gain").keys()
+
+
+# --- requests that go out
+
+
+BODIES = {
+    "anthropic": {
+        "model": "claude-opus-4-8", "max_tokens": 777, "temperature": 0.5, "system": "Be brief.",
+        "tools": [{"name": "ls", "input_schema": {"type": "object"}}],
+        "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yes"},
+                     {"role": "user", "content": "go on"}],
+    },
+    "openai-chat": {
+        "model": "gpt-5.6-sol", "max_completion_tokens": 777,
+        "tools": [{"type": "function", "function": {"name": "ls", "parameters": {"type": "object"}}}],
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}],
+    },
+    "openai-responses": {
+        "model": "gpt-5.6-sol", "max_output_tokens": 777,
+        "tools": [{"type": "function", "name": "ls", "parameters": {"type": "object"}}],
+        "input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]}],
+    },
+    "gemini": {
+        "tools": [{"functionDeclarations": [{"name": "ls"}]}], "generationConfig": {"maxOutputTokens": 777},
+        "systemInstruction": {"parts": [{"text": "Be brief."}]},
+        "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("piped", [False, True], ids=["file", "stdin"])
+def test_a_request_keeps_what_stood_beside_the_conversation(api, piped, tmp_path):
+    path, out = tmp_path / "body.json", tmp_path / "request.json"
+    data = json.dumps(BODIES[api]).encode()
+    path.write_bytes(data)
+    model = BODIES[api].get("model", "gemini-3-pro")
+    run("compact", "-" if piped else path, "-m", model, "--api", api, "-o", out, stdin=data)
+    whole = json.loads(out.read_text(encoding="utf-8"))
+    for key, value in BODIES[api].items():
+        if key not in ("messages", "input", "contents", "system", "systemInstruction"):
+            assert whole[key] == value
+    assert whole.keys() >= BODIES[api].keys()
+    assert check(whole, api) == []
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_request_made_of_a_session_can_be_sent(api, tmp_path):
+    out = tmp_path / "request.json"
+    model = "gemini-3-pro" if api == "gemini" else "claude-opus-4-8"
+    run("compact", EXAMPLE, "-m", model, "--api", api, "-o", out)
+    whole = json.loads(out.read_text(encoding="utf-8"))
+    assert ("model" in whole) == (api != "gemini")
+    assert whole.get("model", model) == model
+    assert ("max_tokens" in whole) == (api == "anthropic")
+    if api == "anthropic":
+        assert 1000 <= whole["max_tokens"] <= (profile_for(model).max_output or 10**9)
+
+
+# --- hints
+
+
+def test_hints_are_of_the_language_that_is_spoken(tmp_path):
+    talk = [{"role": "user", "content": "word " * 60_000}, {"role": "assistant", "content": "ok"},
+            {"role": "user", "content": "and now?"}]  # fmt: skip
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(talk), encoding="utf-8")
+    done = run("compact", path, "-m", "glm-5.3", "--window", "20000", "-o", tmp_path / "o", check=4)
+    assert "--digest" in done.stderr
+    assert "`digest" not in done.stderr
+    with pytest.raises(snapshot.SummarizerRequired, match=r"`summarize=`.*`digest=True`"):
+        snapshot.compact(talk, model="glm-5.3", window=20_000)
+    assert (
+        for_command_line("give it as `font=`; or `least_gain=`") == "give it as `--font`; or `--least-gain`"
+    )
+
+
+# --- widths
+
+
+def test_a_table_keeps_within_what_there_is():
+    columns = (
+        Column("name", right=False, least=6), Column("number"), Column("words", right=False),
+        Column("more", spare=True),
+    )  # fmt: skip
+    rows = [("a" * 30, "1,000", "some words", "x"), ("世界" * 12, "2", "others", "y")]
+    for within in range(24, 120):
+        lines = table(columns, rows, within)
+        assert max(map(cells, lines)) <= within
+        assert "1,000" in "\n".join(lines)
+        assert "some words" in "\n".join(lines)
+    assert table(columns, rows, 200)[1].startswith("a" * 30)
+    assert all(cells(line) <= 30 for line in paragraph("word " * 40, within=30))
+
+
+SHOWN = (
+    ["sessions", "--agents"],
+    ["layouts"],
+    ["layouts", "claude-opus-4-8"],
+    ["inspect", EXAMPLE],
+    ["cost", EXAMPLE, "-m", "claude-opus-4-8,gpt-5.6-sol", "--by", "class"],
+    ["replay", EXAMPLE, "-m", "claude-opus-4-8", "--policy", "text,ours"],
+)
+
+
+@pytest.mark.parametrize("command", SHOWN, ids=lambda command: " ".join(map(str, command[:1])))
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_commands_keep_within_the_terminal(command, width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("NO_COLOR", "1")
+    lines = run(*command).stdout.splitlines()
+    assert len(lines) > 3
+    # A word that has no blank in it, such as a path or an address, may stand out.
+    assert [line for line in lines if cells(line) > width and len(line.split()) > 2] == []
+    assert not any("\x1b" in line for line in lines)
+
+
+# --- progress
+
+
+def process(*arguments: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "snapshot", *arguments], cwd=ROOT, capture_output=True, **options
+    )
+
+
+@posix
+def test_progress_is_drawn_on_a_terminal_alone_and_taken_away_again(monkeypatch):
+    import pty
+
+    from snapshot.commands import _progress
+
+    pytest.importorskip("rich")
+    monkeypatch.setattr(_progress, "_PATIENCE", 0.0)
+    ours, theirs = pty.openpty()
+    with os.fdopen(theirs, "w", encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("NO_COLOR", "1")
+        with _progress.progress("rendering") as show:
+            import time
+
+            for done in range(20):
+                show(done, 20)
+                time.sleep(0.03)
+        stream.flush()
+        drawn = os.read(ours, 1 << 16).decode("utf-8", "replace")
+    os.close(ours)
+    assert "rendering" in drawn
+    assert "%" in drawn
+    assert "\x1b[2K" in drawn  # the line is wiped
+    assert "\x1b[3" not in drawn  # no colours
+
+
+def test_progress_without_a_terminal_draws_nothing_and_imports_nothing():
+    done = process("render", str(EXAMPLE), "-m", "claude-opus-4-8", "-o", "-")
+    assert done.returncode == 2
+    code = (
+        "import sys; from snapshot.commands._progress import progress\n"
+        "with progress('x') as show: show(1, 2)\n"
+        "assert 'rich' not in sys.modules"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True).returncode == 0
+
+
+# --- completion
+
+
+@posix
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [("snapshot ren", "render"), ("snapshot compact --thr", "--threshold"), ("snapshot completion f", "fish"),
+     ("snapshot compact --api open", "openai-chat"), ("snapshot cost -m claude-op", "claude-opus-4-8")],
+)  # fmt: skip
+def test_a_shell_completes(typed, expected, tmp_path):
+    pytest.importorskip("argcomplete")
+    answer = tmp_path / "answer"
+    given = {
+        "_ARGCOMPLETE": "1", "_ARGCOMPLETE_SHELL": "bash", "_ARGCOMPLETE_STDOUT_FILENAME": str(answer),
+        "COMP_LINE": typed, "COMP_POINT": str(len(typed)), "COMP_TYPE": "9",
+        "_ARGCOMPLETE_SUPPRESS_SPACE": "1",
+    }  # fmt: skip
+    process(env={**os.environ, **given})
+    assert expected in answer.read_text(encoding="utf-8").replace("\x0b", "\n").split()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_what_the_shell_reads(shell):
+    pytest.importorskip("argcomplete")
+    assert "snapshot" in run("completion", shell).stdout
+
+
+# --- settings
+
+
+@pytest.fixture
+def settings(tmp_path, monkeypatch) -> Path:
+    monkeypatch.delenv("SNAPSHOT_SETTINGS", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("APPDATA", str(tmp_path))
+    path = tmp_path / "snapshot" / "settings.toml"
+    path.parent.mkdir()
+    return path
+
+
+def test_settings_give_a_model_to_what_names_none(settings, tmp_path):
+    settings.write_text('model = "gemini-3-pro"\n', encoding="utf-8")
+    (tmp_path / "a.txt").write_text("some words " * 2000, encoding="utf-8")
+    pages = tmp_path / "p"
+    assert "for gemini-3-pro" in run("render", tmp_path / "a.txt", "-o", pages).stdout
+    assert "for gpt-5.6-sol" in run("render", tmp_path / "a.txt", "-m", "gpt-5.6-sol", "-o", pages).stdout
+    assert "for claude-opus-4-8" in run("render", EXAMPLE, "-o", pages).stdout
+    assert "billed as gemini-3-pro:" in run("cost", tmp_path / "a.txt").stdout
+
+
+def test_settings_give_layouts_unless_something_nearer_does(settings, tmp_path, monkeypatch):
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "mine.toml").write_text(
+        'provider="x"\nas_of=2026-01-01\nsources=["s"]\n[[readers]]\nextends="gemini-3"\nname="house"\n'
+        'title="House"\nmodels=["house-1"]\n',
+        encoding="utf-8",
+    )
+    monkeypatch.delenv("SNAPSHOT_LAYOUTS", raising=False)
+    run("layouts", "house-1", check=2)
+    settings.write_text('layouts = ["../own"]\n', encoding="utf-8")
+    assert "house" in run("layouts", "house-1").stdout
+    assert "SNAPSHOT_LAYOUTS" not in os.environ
+    monkeypatch.setenv("SNAPSHOT_LAYOUTS", str(tmp_path / "snapshot"))
+    run("layouts", "house-1", check=2)
+    assert "house" in run("layouts", "house-1", "--layouts", str(own)).stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("model = ", "no TOML"),
+        ("model = 3", "model has to be the id of a model"),
+        ('layouts = "x"', "layouts has to be a list of folders"),
+        ("layouts = [3]", "layouts has to be a list of folders"),
+        ('modell = "x"', "did you mean 'model'"),
+        ("\udcff", "settings.toml"),
+    ],
+)
+def test_bad_settings_are_one_line(text, problem, settings):
+    settings.write_bytes(text.encode("utf-8", "surrogateescape"))
+    done = run("layouts", check=2)
+    assert problem in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert str(settings) in done.stderr
+    run("--help")
+
+
+def test_settings_that_are_named_have_to_be_there(settings, monkeypatch, tmp_path):
+    settings.unlink(missing_ok=True)
+    run("layouts")
+    monkeypatch.setenv("SNAPSHOT_SETTINGS", str(tmp_path / "none.toml"))
+    assert "no such file" in run("layouts", check=2).stderr
+
+
+# --- links and devices
+
+
+@posix
+@pytest.mark.parametrize("what", ["request", "conversion", "plot", "report", "session"])
+def test_links_are_written_through(what, tmp_path):
+    target, link = tmp_path / "target.svg", tmp_path / "link.svg"
+    target.write_text("old", encoding="utf-8")
+    link.symlink_to(target)
+    pages, store = tmp_path / "pages", tmp_path / "s.sqlite"
+    match what:
+        case "request":
+            run("compact", EXAMPLE, "-o", link)
+        case "conversion":
+            run("convert", EXAMPLE, "--to", "text", "-o", link)
+        case "plot":
+            run("cost", EXAMPLE, "-m", "gpt-5.5", "--plot", link)
+        case "report":
+            run("render", EXAMPLE, "-o", pages)
+            run("verify", pages, "--html", link, check=None)
+        case "session":
+            run("session", "import", EXAMPLE, "--as", "x", "--store", store)
+            run("session", "export", "x", "--store", store, "--to", "text", "-o", link)
+    assert link.is_symlink()
+    assert len(target.read_text(encoding="utf-8")) > 100
+
+
+@posix
+def test_a_device_is_written_to_and_stays():
+    """As root, a file in place of /dev/null's link would break the machine."""
+    before = Path("/dev/null").stat()
+    for command in (
+        ["compact", EXAMPLE, "-o", "/dev/null"],
+        ["convert", EXAMPLE, "--to", "text", "-o", "/dev/null"],
+        ["cost", EXAMPLE, "-m", "gpt-5.5", "--plot", "/dev/null"],
+    ):
+        run(*command, check=None)
+    assert os.path.samestat(before, Path("/dev/null").stat())
+    link = Path("/dev/stdout")
+    was = link.is_symlink()
+    assert process("convert", str(EXAMPLE), "--to", "text", "-o", "/dev/stdout").stdout.startswith(b"")
+    assert link.is_symlink() == was
+    Path(HERE.parent / "snapshot.archive.json").unlink(missing_ok=True)
+
+
+def test_dash_is_standard_output_or_a_line(tmp_path):
+    assert json.loads(run("compact", EXAMPLE, "-o", "-", "--archive", tmp_path / "a").stdout)["messages"]
+    assert run("convert", EXAMPLE, "--to", "text", "-o", "-").stdout
+    for command in (["render", EXAMPLE, "-o", "-"], ["session", "salvage", "x", "-o", "-"]):
+        done = run(*command, check=2)
+        assert "-o -" in done.stderr
+        assert not Path("-").exists()
