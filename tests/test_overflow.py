@@ -365,7 +365,9 @@ def test_a_framework_that_has_judged_is_believed(kind, text):
 def test_words_say_more_than_the_name_of_a_class():
     found = classify_error(ContextOverflowError("prompt is too long: 210000 tokens > 200000 maximum"))
     assert (found.requested, found.limit) == (210_000, 200_000)
-    assert classify_error(ContextOverflowError("Rate limit reached, please try again in 20s")).overflow is False
+    assert (
+        classify_error(ContextOverflowError("Rate limit reached, please try again in 20s")).overflow is False
+    )
 
 
 def test_the_name_of_a_class_that_caused_it_counts():
