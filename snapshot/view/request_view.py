@@ -232,9 +232,9 @@ class _Frame:
 
 
 def _frame(messages: Sequence[Message], archive: Archived | None) -> _Frame | None:
-    """Where the archive stands: from the text that opens it to the one that closes it, as the archive says them.
+    """Where the archive stands: from the text that opens it to the one that closes it.
 
-    In a request its pages may be merged with other messages of the user, so parts are looked at, not messages.
+    A request may merge its messages with others of the user, so parts are looked at.
     """
     if archive is None or archive.light:
         return None
