@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
+from hashlib import sha256
 from html.parser import HTMLParser
 
 from snapshot.messages import Message, Text, ToolCall, ToolResult, Transcript
 from snapshot.view.content import View
+from snapshot.view.document import html_of
 from snapshot.view.session_view import view_of_conversation
 from tests.conversations import long_conversation
 
 MODEL = "claude-opus-4-8"
+MIXED = """\
+def f(x):
+        return 1
+\tx = 'é漢字' 🚀👩‍💻 and   spaces
+אבג abc عربى 12
+a\u0301e\u0301 ⟦21B5⟧ ↵ end"""
 # Each would set `window.broken`, or fetch something, were it taken for anything but text.
 HOSTILE = (
     "</script><script>window.broken=1</script>",
@@ -107,3 +116,37 @@ class Parsed(HTMLParser):
             for name, attributes, text in self.elements
             if name == tag and (not kind or kind in (attributes.get("class") or "").split())
         ]
+
+
+def parsed(view: View) -> tuple[str, Parsed]:
+    document = html_of(view)
+    return document, Parsed(document)
+
+
+def checked_document(view: View) -> Parsed:
+    """A file with one script and one style, which its policy names, and nothing else that runs or loads."""
+    document, found = parsed(view)
+    document.encode("utf-8")
+    ((_, script),) = found.all("script")
+    ((_, style),) = found.all("style")
+    policy = next(
+        a["content"] for a, _ in found.all("meta") if a.get("http-equiv") == "Content-Security-Policy"
+    )
+    digests = [b64encode(sha256(text.encode("utf-8")).digest()).decode() for text in (script, style)]
+    assert policy == (
+        f"default-src 'none'; img-src data:; script-src 'sha256-{digests[0]}'; "
+        f"style-src 'sha256-{digests[1]}'; base-uri 'none'; form-action 'none'"
+    )
+    assert document.index("Content-Security-Policy") < document.index("<title>")
+    for tag, attributes, _ in found.elements:
+        assert tag not in ("iframe", "object", "embed", "base", "template", "noscript", "math")
+        for name, value in attributes.items():
+            assert not name.startswith("on")
+            assert name != "style"
+            if name in ("src", "href", "srcset", "action", "data", "poster"):
+                assert (value or "").startswith(("data:", "#"))
+    ids = [attributes["id"] for _, attributes, _ in found.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = [attributes["href"] for attributes, _ in found.all("a")]
+    assert {link.removeprefix("#") for link in links if link} <= set(ids)
+    return found

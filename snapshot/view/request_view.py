@@ -232,10 +232,9 @@ class _Frame:
 
 
 def _frame(messages: Sequence[Message], archive: Archived | None) -> _Frame | None:
-    """Where the archive stands: from the text that opens it to the one that closes it, as the archive says
-    them.
+    """Where the archive stands: from the text that opens it to the one that closes it.
 
-    Where what is in between does not follow, part for part, the nearest text that closes it is taken.
+    A request may merge its messages with others of the user, so parts are looked at.
     """
     if archive is None or archive.light:
         return None
@@ -247,7 +246,7 @@ def _frame(messages: Sequence[Message], archive: Archived | None) -> _Frame | No
             if not isinstance(part, Text) or part.text not in texts:
                 continue
             if part.text.startswith(OPENING):
-                opening = opening or (at, number)
+                opening = at, number  # the last one: an earlier one is somebody's words
             elif opening is not None:
                 return _Frame(opening, (at, number))
     return None
