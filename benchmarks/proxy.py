@@ -1,5 +1,5 @@
 """Time that the proxy adds to the first byte of an answer when there is nothing to do, beside a plain
-pass-through that reads nothing, in the same run: `python -m benchmarks.bench_proxy`.
+pass-through that reads nothing, in the same run: `python -m benchmarks.proxy`.
 """
 
 from __future__ import annotations
