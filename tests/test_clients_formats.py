@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -44,7 +45,7 @@ def test_inspect_validates_its_messages():
     model = pytest.importorskip("inspect_ai.model")
     from pydantic import TypeAdapter
 
-    chat = TypeAdapter(list[model.ChatMessage])
+    chat: Any = TypeAdapter(list.__class_getitem__(model.ChatMessage))
     messages = chat.validate_json(dump(TALK, "inspect-ai").data)
     assert [message.role for message in messages] == ["system", "user", "assistant", "tool", "assistant"]
     back = from_messages(chat.dump_python(messages, mode="json", exclude_none=True))

@@ -55,12 +55,15 @@ class SnapshotCallback(CustomLogger):
     Args:
         archives: where archives are kept; None: in memory.
         settings: of each compaction, as `snapshot.compact` takes them.
+
+    Attributes:
+        refused: what providers said to conversations that have not come again yet.
     """
 
     def __init__(self, archives: Archives | None = None, **settings: Unpack[Settings]) -> None:
         super().__init__()
         self.keeper = Keeper(archives, **settings)
-        self._refused: dict[str, Exception] = {}
+        self.refused: dict[str, Exception] = {}
 
     async def async_pre_call_deployment_hook(
         self,
@@ -69,7 +72,7 @@ class SnapshotCallback(CustomLogger):
     ) -> dict[str, Any] | None:
         """What goes to the deployment in place of `kwargs`; None where it goes as it is."""
         key = _key(kwargs)
-        error = self._refused.pop(key, None)
+        error = self.refused.pop(key, None)
         return await asyncio.to_thread(self._fitted, kwargs, error) if key else None
 
     async def async_log_failure_event(
@@ -84,9 +87,9 @@ class SnapshotCallback(CustomLogger):
         original = kwargs.get("additional_args", {}).get("complete_input_dict") or kwargs
         key = _key(kwargs) or _key(original)
         if key and isinstance(error, Exception):
-            while len(self._refused) >= _REMEMBERED:
-                self._refused.pop(next(iter(self._refused)))
-            self._refused[key] = error
+            while len(self.refused) >= _REMEMBERED:
+                self.refused.pop(next(iter(self.refused)))
+            self.refused[key] = error
 
     def completion(self, **request: Any) -> Any:
         """`litellm.completion(**request)`, with a conversation that fits."""
