@@ -34,6 +34,7 @@ from snapshot.messages import Image, Message, Transcript
 from snapshot.models.ids import profile_for, unknown_profile
 from snapshot.models.profile import ModelProfile
 from snapshot.redaction import Redactor
+from snapshot.source.source import slice_of
 
 __all__ = ["Compaction", "Correction", "compact", "compacted", "drafted", "transcript_of"]
 
@@ -570,5 +571,7 @@ def _printed(candidate: Candidate) -> dict[str, Any]:
         return {}
     from snapshot.pages.render import Typesetter
 
-    setter = Typesetter(pagination.stretches[-1].layout)
-    return {"folded": setter.folds(archive.source), "code_points": setter.code_points(archive.source)}
+    setter, source = Typesetter(pagination.stretches[-1].layout), archive.source
+    if pagination.left_out:
+        source = slice_of(source, pagination.left_out, len(source.text))
+    return {"folded": setter.folds(source), "code_points": setter.code_points(source)}
