@@ -151,6 +151,4 @@ def test_what_is_no_plain_data_gets_the_readers_own_words():
     circle[0]["content"] = circle
     for value in (circle, [{"role": "user", "content": object()}], [object()], [], "text", {"messages": 3}):
         for _ in range(2):
-            assert told(lambda value=value: continued(value)) == told(
-                lambda value=value: from_messages(value)
-            )
+            assert told(continued, value) == told(from_messages, value)

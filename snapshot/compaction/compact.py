@@ -38,6 +38,7 @@ from snapshot.models.profile import ModelProfile
 from snapshot.models.tokens import text_tokens
 from snapshot.redaction import Redactor
 from snapshot.requests.cache_marks import CacheMark
+from snapshot.source.source import slice_of
 
 __all__ = ["Compaction", "Correction", "compact", "compacted", "drafted", "transcript_of", "with_tools"]
 
@@ -629,5 +630,7 @@ def _printed(candidate: Candidate) -> dict[str, Any]:
         return {}
     from snapshot.pages.render import Typesetter
 
-    setter = Typesetter(pagination.stretches[-1].layout)
-    return {"folded": setter.folds(archive.source), "code_points": setter.code_points(archive.source)}
+    setter, source = Typesetter(pagination.stretches[-1].layout), archive.source
+    if pagination.left_out:
+        source = slice_of(source, pagination.left_out, len(source.text))
+    return {"folded": setter.folds(source), "code_points": setter.code_points(source)}

@@ -13,8 +13,8 @@ from snapshot.source.source import Source
 
 __all__ = ["Survey", "forget", "survey_of"]
 
-# Characters at the end of a text that are looked at: more than the pages of any request show.
-_NEWEST = 1 << 22
+# Characters at the end of a text that are looked at: what stands before them hardly counts, by its age.
+_NEWEST = 1 << 21
 # Characters that are looked at in one go: bounds memory.
 _AT_ONCE = 1 << 20
 # Texts that were looked at lately and are kept; those of so few characters are not worth it.
@@ -24,7 +24,7 @@ _MOST, _FEW = 4, 1 << 13
 class Survey:
     """The exact strings of a source text, and what occurrences of them are worth.
 
-    Of a text of more than 4 million characters it is that of the newest ones, from the start of a message on.
+    Of a text of more than 2 million characters it is that of the newest ones, from the start of a message on.
 
     Attributes:
         source: the text.
