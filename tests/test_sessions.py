@@ -296,6 +296,12 @@ def test_a_folder_means_its_newest_session(home):
     assert [one["id"] for one in listed] == ["newer", "older"]
 
 
+def test_a_folder_of_pages_is_one(home):
+    run("render", EXAMPLE, "-o", home / "pages")
+    claude(home, "a-session", cwd=str(home / "pages"))
+    assert resolve(str(home / "pages")) is None
+
+
 def test_without_a_session_and_a_terminal_one_line_says_what_to_name():
     for command in ("inspect", "render", "compact", "cost", "replay"):
         done = run(command, check=2)

@@ -8,7 +8,9 @@ __all__ = ["for_command_line"]
 
 # What is called otherwise at the command line, or is not there.
 _OTHERWISE = {
-    "pass `summarize=`, or accept the offline digest (`digest=True`)": "`--digest` accepts an offline digest",
+    "pass `summarize=`, or accept the offline digest (`digest=True`)": (
+        "`--digest` accepts an offline digest in place of a summary"
+    ),
 }
 # An argument in a sentence: `font=`, `digest=True`.
 _ARGUMENT = re.compile(r"`([a-z][a-z_]*)=(?:True)?`")

@@ -95,7 +95,8 @@ def resolve(name: str) -> Place | None:
     """The session that a person means who names no file: by the beginning of its id, or a folder's newest.
 
     Returns:
-        None where `name` is to be taken as it is: a file, a folder that holds a session, `-`, nothing known.
+        None where `name` is to be taken as it is: a file, a folder of pages or of one session, `-`, or
+            what nobody knows.
 
     Raises:
         SnapshotError: several sessions are meant, or the folder has none.
@@ -129,8 +130,8 @@ def _in_folder(folder: Path) -> Place | None:
     from snapshot.transcripts.io.folder import TooMany, session_in
 
     try:
-        if session_in(folder) is not None:
-            return None
+        if (folder / "manifest.json").is_file() or session_in(folder) is not None:
+            return None  # pages, or a session
     except (OSError, TooMany):
         return None  # what is wrong is said by who reads it
     whole = Path(os.path.realpath(folder))
