@@ -22,6 +22,7 @@ from snapshot.compaction.replaced import attachments
 from snapshot.compaction.tally import Tally
 from snapshot.compaction.usage import context_usage
 from snapshot.errors import SnapshotError
+from snapshot.facts import survey
 from snapshot.facts.patterns import Finder, find
 from snapshot.messages import Message, Text, Transcript, Usage
 from snapshot.models import tokens
@@ -271,3 +272,25 @@ def test_source_text_that_goes_on_is_that_of_the_whole():
             writer.message(message, reasoning=True)
         assert source_of(some) == writer.source()
     assert source_of(run) is source_of(run)
+
+
+@pytest.mark.parametrize("newest", [900, 5_000, 1 << 21])
+def test_a_survey_that_goes_on_is_that_of_the_whole(newest: int, monkeypatch: pytest.MonkeyPatch):
+    """Also where the oldest text is too far back to be looked at."""
+    monkeypatch.setattr(survey, "_NEWEST", newest)
+    monkeypatch.setattr(survey, "_AT_ONCE", 700)
+    run = long_conversation(24)
+    going = survey.Survey()
+    for size in (17, 18, 40, len(run.messages)):
+        source = source_of(replace(run, messages=run.messages[:size]))
+        assert going.leads_to(source)
+        going.follow(source)
+        fresh = survey.Survey()
+        fresh.follow(source)
+
+        def ranked(one: survey.Survey) -> list[tuple[Any, float]]:
+            scores = one.uses.scores(one.facts).tolist()
+            return sorted(zip(one.facts, scores, strict=True), key=lambda item: item[0].text)
+
+        assert fresh.facts
+        assert ranked(going) == ranked(fresh)
