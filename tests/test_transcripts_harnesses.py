@@ -11,9 +11,12 @@ from snapshot.messages import File, Image, Reasoning, Text, ToolCall, ToolResult
 from snapshot.requests import request
 from snapshot.requests.check import check
 from snapshot.transcripts import READ_ONLY, conversations, detect, dump, from_messages, load
+from snapshot.transcripts.io.json_values import plain
+from snapshot.transcripts.writing.json_text import encoded
 from tests.harness_documents import AMP, CLINE, OPENCODE, OPENHANDS_EVENTS
 from tests.harness_samples import AIDER, GEMINI_CLI_DOCUMENT, GEMINI_CLI_LINES, SAMPLES
 from tests.test_cli import run
+from tests.test_transcripts_frameworks import CONVERSE, SMOL
 from tests.transcript_samples import PNG, STREAM_ROW, kinds, log, only, packed, parts_of, said
 
 PICTURE = Image("image/png", b"\x89PNG\r\n\x1a\n")
@@ -32,9 +35,12 @@ def spoken(transcript):
     return [(m.role, m.origin, [p.text for p in m.parts if isinstance(p, Text)]) for m in transcript.messages]
 
 
+LISTS = {"bedrock": [encoded(plain(CONVERSE), lines=False)], "smolagents": [encoded(SMOL, lines=False)]}
+
+
 @pytest.mark.parametrize("name", READ_ONLY)
 def test_each_is_told_by_its_content_and_can_be_sent(name, tmp_path):
-    for number, data in enumerate(SAMPLES[name]):
+    for number, data in enumerate((SAMPLES | LISTS)[name]):
         assert detect(data)[0].format == name
         transcript = load(data)
         assert transcript.format == name
@@ -46,7 +52,7 @@ def test_each_is_told_by_its_content_and_can_be_sent(name, tmp_path):
         path.write_bytes(data)
         assert name in run("inspect", path).stdout
     with pytest.raises(SnapshotError, match="read and not written"):
-        dump(load(SAMPLES[name][0]), name)
+        dump(load((SAMPLES | LISTS)[name][0]), name)
 
 
 def test_gemini_cli():
@@ -178,12 +184,8 @@ FOREIGN = {
     "nothing": [],
     "untyped": {},
     "parts of another kind": [
-        {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "hi"}]},
-        {"kind": "response", "parts": [{"part_kind": "text", "content": "yes"}]},
-    ],
-    "blocks under keys": [
-        {"role": "user", "content": [{"text": "hi"}]},
-        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t", "name": "f", "input": {}}}]},
+        {"kind": "ask", "parts": [{"sort": "prompt", "content": "hi"}]},
+        {"kind": "reply", "parts": [{"sort": "text", "content": "yes"}]},
     ],
 }  # fmt: skip
 
