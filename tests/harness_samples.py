@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from typing import Any
 
+from tests.framework_documents import CONVERSE, SMOL
 from tests.harness_documents import AMP, CLINE, OPENCODE, OPENHANDS, OPENHANDS_EVENTS, OPENHANDS_OLD
 from tests.transcript_samples import PNG, Json, log, packed
 
@@ -378,4 +381,6 @@ SAMPLES: dict[str, tuple[bytes, ...]] = {
     "amp": (packed(AMP),),
     "cline": (packed(CLINE), packed({"version": 1, "sessionId": "s", "messages": CLINE})),
     "aider": (AIDER,),
+    "bedrock": (json.dumps(CONVERSE, default=lambda data: base64.b64encode(data).decode()).encode(),),
+    "smolagents": (packed(SMOL),),
 }

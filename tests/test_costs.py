@@ -187,7 +187,7 @@ def test_cost_of_a_model_that_nobody_knows_compares_the_others(tmp_path):
     talk = [{"role": "user", "content": "hi " * 500}, {"role": "assistant", "content": "ho " * 500}]
     path = tmp_path / "a.json"
     path.write_text(json.dumps({"model": "some-model-9", "messages": talk}), encoding="utf-8")
-    shown = run("cost", path).stdout
+    shown = " ".join(run("cost", path).stdout.split())
     assert "some-model-9" in shown
     assert "name another model with -m" in shown
     assert "claude-opus-4-8" in shown

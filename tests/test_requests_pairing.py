@@ -160,7 +160,7 @@ def test_the_quick_look_agrees_with_the_careful_one(messages):
 
     for conversation in (messages, repair(messages)[0]):
         quick = repair(conversation)
-        with patch("snapshot.compaction.boundaries._is_sound", return_value=False):
+        with patch("snapshot.compaction.boundaries.Boundaries.sound", False):
             assert repair(conversation) == quick
 
 

@@ -21,7 +21,7 @@ from snapshot.messages import Image, Message, Text, ToolCall, ToolResult, Transc
 from snapshot.models.ids import profile_for
 from snapshot.pages.layout import layout_for
 from snapshot.pages.readback import PageReader
-from snapshot.pages.render import Page, Typesetter
+from snapshot.pages.render import Typesetter
 from snapshot.source.marks import NEWLINE, TAB
 from snapshot.source.source import Source
 from snapshot.transcripts import load
@@ -315,10 +315,11 @@ def test_an_image_that_is_no_page_is_a_picture_and_what_is_elsewhere_is_not_fetc
     huge = png(1, 1)[:16] + (60000).to_bytes(4) * 2 + png(1, 1)[24:]
     parts = (Text("See."), Image("image/png", png(40, 30)), remote, svg, Image("image/png", huge))
     view = view_of_conversation(Transcript((Message("user", parts),), "anthropic"), model=MODEL, title="t")
-    assert sum(isinstance(block, PictureBlock) for block in view.sections[0].blocks) == 4
+    # What no provider would take for its size is not sent: a line stands in its place.
+    assert sum(isinstance(block, PictureBlock) for block in view.sections[0].blocks) == 3
     found = checked_document(view)
     assert len(found.all("img")) == 1
-    assert len(found.all("p", "absent")) == 2
+    assert len(found.all("p", "absent")) == 1
 
 
 def test_one_large_result_stands_on_pages_where_it_is(tmp_path):
@@ -346,11 +347,7 @@ def test_one_large_result_stands_on_pages_where_it_is(tmp_path):
 def test_pages_in_several_messages_are_one_archive(view):
     done = compact(long_conversation(LONG[0], size=LONG[1]), model=MODEL, trigger="manual")
     assert done.archive is not None
-    drawn = [
-        Page(page.number, page.png, page.width, page.height, *span, page.tokens)
-        for page, span in zip(view.pages, done.archive.pages, strict=True)
-    ]
-    frame = archive_messages(done.archive, drawn, per_message=2)
+    frame = archive_messages(done.archive, [page.png for page in view.pages], per_message=2)
     assert len(frame) >= 3
     at = next(n for n, message in enumerate(done.transcript.messages) if is_frame(message))
     messages = done.transcript.messages

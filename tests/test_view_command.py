@@ -19,11 +19,14 @@ from tests.conversations import long_conversation
 from tests.test_cli import run
 from tests.view_samples import MIXED, MODEL, checked_document, parsed
 
+# Every line is another one: what stood before would be a reference.
+TALK = "".join(f"{n} {line}" for n, line in enumerate((MIXED * 300).splitlines(keepends=True)))
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     home = tmp_path_factory.mktemp("view")
-    (home / "a.txt").write_text(MIXED * 300, encoding="utf-8")
+    (home / "a.txt").write_text(TALK, encoding="utf-8")
     run("render", home / "a.txt", "-m", "gpt-5.6-sol", "-o", home / "a.pages")
     return home / "a.pages"
 
@@ -36,7 +39,7 @@ def test_a_folder_is_shown_as_it_was_rendered(folder):
     ]
     assert view.figures.tokens_before == manifest["totals"]["text_tokens"]
     assert view.figures.tokens_after == manifest["totals"]["tokens"]
-    assert "".join(page.text for page in view.pages) == MIXED * 300
+    assert "".join(page.text for page in view.pages) == TALK
     checked_document(view)
 
 

@@ -22,6 +22,7 @@ from snapshot.commands._console import (
     size_or_share,
     tell,
 )
+from snapshot.commands._request import APIS
 from snapshot.errors import SnapshotError
 
 if TYPE_CHECKING:
@@ -53,11 +54,16 @@ def fill(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--do", dest="action", choices=_ACTIONS, required=True, help="what to do with each")
     parser.add_argument(
-        "-m", "--model", metavar="ID,…", action="append", default=[], help="models (each transcript's own)"
+        "-m",
+        "--model",
+        metavar="ID",
+        action="append",
+        default=[],
+        help="models, with commas between (each transcript's own)",
     )
     parser.add_argument(
-        "-o", "--output", metavar="OUT", type=Path, required=True,
-        help="a .parquet, .jsonl or .csv file, with a folder OUT.parts beside it; else a folder of Parquet",
+        "-o", "--output", metavar="FILE", type=Path, required=True,
+        help="a .parquet, .jsonl or .csv file, with a folder FILE.parts beside it; else a folder of Parquet",
     )  # fmt: skip
     parser.add_argument(
         "--column", metavar="NAME", help="Parquet and JSON Lines are tables, with messages in this column"
@@ -96,7 +102,7 @@ def _action_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--target", metavar="T", type=size_or_share, help="share of the window, or tokens")
     group.add_argument("--manual", action="store_true", help="compact whatever the size")
     group.add_argument("--digest", action="store_true", help="accept a digest where pages are no way")
-    group.add_argument("--api", choices=("anthropic", "openai", "openai-responses", "gemini"))
+    group.add_argument("--api", choices=APIS)
     group.add_argument(
         "--policy", metavar="NAME,…", action="append", default=[], help="text, drop, summary, ours"
     )

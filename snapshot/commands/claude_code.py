@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
-from snapshot.commands._console import DONE, FAILED, say, tell
+from snapshot.commands._console import DONE, FAILED, ask, can_ask, read_stdin, say, tell
 from snapshot.errors import SnapshotError
 
 __all__ = ["fill"]
@@ -79,12 +78,7 @@ def _changed(arguments: argparse.Namespace, *, install: bool) -> int:
 
 
 def _agreed() -> bool:
-    if not sys.stdin.isatty():
-        return False
-    try:
-        return input("write this? [y/N] ").strip().lower() in ("y", "yes")
-    except EOFError:
-        return False
+    return can_ask() and ask("write this? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _status(arguments: argparse.Namespace) -> int:
@@ -101,7 +95,7 @@ def _hook(_arguments: argparse.Namespace) -> int:
     from snapshot.integrations.claude_code import handle
 
     try:
-        event = json.loads(sys.stdin.buffer.read() or b"{}")
+        event = json.loads(read_stdin() or b"{}")
         answer = handle(event) if isinstance(event, dict) else ""
     except (SnapshotError, OSError, ValueError, RecursionError) as error:
         say(f"snapshot: {error}")

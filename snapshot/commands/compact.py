@@ -87,8 +87,9 @@ def _common(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--api", choices=APIS, help="form of the request (default: the model's provider's)")
     form.add_argument(
         "--to",
+        metavar="FORMAT",
         choices=RESUMABLE,
-        help="write a session in place of a request, which its tool goes on with (pi: also omp)",
+        help=f"write a session for its tool, in place of a request: {', '.join(RESUMABLE)} (pi: also omp)",
     )
     parser.add_argument(
         "--archive",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from snapshot.commands._console import (
     CANNOT_FIT,
+    DEFAULT_MODEL,
     DONE,
     NEEDS_SUMMARIZER,
     load,
@@ -26,6 +27,7 @@ from snapshot.commands._console import (
     tell,
     to_stdout,
 )
+from snapshot.commands._sessions import session_argument
 from snapshot.errors import CannotFit, SnapshotError, SummarizerRequired
 
 if TYPE_CHECKING:
@@ -44,15 +46,15 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "file that fetches nothing. A session is compacted for its model first."
     )
     parser.epilog = (
-        "examples: snapshot view session.jsonl; snapshot view session.pages -o pages.html; "
-        "snapshot view session.request.json"
+        "examples: snapshot view --latest; snapshot view session.jsonl; snapshot view session.request.json; "
+        "snapshot view session.pages -o pages.html"
+    )
+    session_argument(
+        parser, "a session, a folder that render wrote, or a request of compact with its archive beside it"
     )
     parser.add_argument(
-        "session",
-        metavar="SESSION|DIR",
-        help="a session, a folder that render wrote, or a request of compact with its archive beside it",
+        "-m", "--model", metavar="ID", help="model that looks at the pages (default: their own)"
     )
-    parser.add_argument("-m", "--model", help="model that looks at the pages (default: their own)")
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, help="write the file there instead of opening it"
     )
@@ -68,15 +70,10 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_run)
 
 
-def located(session: str) -> str:
-    """The path of what a person names."""
-    return session
-
-
 def _run(arguments: argparse.Namespace) -> int:
     from snapshot.view.document import html_of
 
-    path = located(arguments.session)
+    path: str = arguments.session
     output: Path | None = arguments.output
     if output is not None:
         inside = list(Path(path).iterdir()) if Path(path).is_dir() else ()
@@ -113,7 +110,6 @@ def _view(path: str, arguments: argparse.Namespace) -> View:
 
 
 def _view_of_conversation(path: str, arguments: argparse.Namespace) -> View:
-    from snapshot.commands.render import DEFAULT_MODEL
     from snapshot.compaction import Archive
     from snapshot.view.session_view import view_of_archive, view_of_conversation
 

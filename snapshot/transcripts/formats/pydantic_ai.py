@@ -44,7 +44,7 @@ def _is_message(value: object) -> bool:
     message = as_object(value) or {}
     parts = as_list(message.get("parts"))
     return (
-        message.get("kind") in _KINDS
+        as_text(message.get("kind")) in _KINDS
         and parts is not None
         and all("part_kind" in (as_object(part) or {}) for part in parts)
     )
@@ -61,7 +61,7 @@ def _read(builder: Builder, dialogue: Dialogue) -> Transcript:
     for number, value in builder.numbered(dialogue.items):
         where = f"message {number}"
         message = as_object(value) or {}
-        if message.get("kind") not in _KINDS:
+        if as_text(message.get("kind")) not in _KINDS:
             builder.add_unread(value, where=where, speaker="kind")
             continue
         parts = [as_object(part) or {} for part in as_list(message.get("parts")) or ()]
