@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -11,7 +13,9 @@ from hypothesis import strategies as st
 from snapshot.compaction import Archive, compact
 from snapshot.compaction.archive import CLOSING, OPENING
 from snapshot.errors import ArchiveError
+from snapshot.messages import Text, ToolCall, ToolResult
 from snapshot.requests import APIS
+from snapshot.requests.check import check
 from tests.conftest import examples
 from tests.conversations import conversations, long_conversation
 from tests.test_compaction import MODELS, VISION, shrink, texts
@@ -73,3 +77,45 @@ def test_a_compacted_list_of_an_api_goes_on(conversation, api):
     restored = first.archive.restore(back)
     assert [text for text in texts(restored.messages) if OPENING in text or CLOSING in text] == []
     assert len(restored.messages) >= len(first.archive.messages)
+
+
+def _nameless(turns: int, *, start: int = 0) -> list[dict[str, Any]]:
+    """Contents of Gemini whose calls have no ids, each with a signature that has to go back."""
+    contents: list[dict[str, Any]] = []
+    for turn in range(start, start + turns):
+        said = [f"{turn} {n} reads the ledger line by line" for n in range(40)]
+        signed = {"thoughtSignature": base64.b64encode(f"signed {turn}".encode()).decode()}
+        call = {"functionCall": {"name": "Read", "args": {"path": f"{turn}.py"}}, **signed}
+        answer = {"functionResponse": {"name": "Read", "response": {"output": "\n".join(said)}}}
+        contents += [
+            {"role": "user", "parts": [{"text": f"Request {turn}"}]},
+            {"role": "model", "parts": [call]},
+            {"role": "user", "parts": [answer]},
+            {"role": "model", "parts": [{"text": f"Done {turn}."}]},
+        ]
+    return contents
+
+
+@pytest.mark.parametrize("spliced", [False, True])
+def test_calls_without_ids_go_back_with_their_signatures(spliced):
+    """The compacted list goes on: its calls are counted anew, those of the archive were counted before."""
+    history = _nameless(60)
+    archive = None
+    for turn in range(60, 100, 8):
+        done = compact(history, model="gemini-3.8-flash", window=20_000, max_output=2_000, archive=archive)
+        archive = done.archive
+        sent = done.request("gemini")["contents"]
+        assert not check({"contents": sent}, "gemini")
+        assert sent[-12:] == history[-12:]
+        kept = done.splice()
+        assert all(one is other for one, other in zip(kept[-12:], history[-12:], strict=True))
+        history = [*(kept if spliced else sent), *_nameless(8, start=turn)]
+    assert archive is not None
+    assert archive.pages
+    whole = archive.restore(done.transcript)
+    calls = [part for message in whole.messages for part in message.parts if isinstance(part, ToolCall)]
+    assert len({call.id for call in calls}) == len(calls) == 60 + 8 * 4
+    told = [part for message in whole.messages for part in message.parts if isinstance(part, ToolResult)]
+    assert [call.id for call in calls] == [result.call_id for result in told]
+    said = [item.text.split()[0] for result in told for item in result.content if isinstance(item, Text)]
+    assert said == [str(turn) for turn in range(60 + 8 * 4)]

@@ -83,6 +83,38 @@ def test_what_is_given_is_safe_to_the_token(layout, share):
             assert done.report.after <= done.report.safe
 
 
+_BEYOND = {
+    "just over the window": "prompt is too long: {over} tokens > {window} maximum",
+    "ten windows": "prompt is too long: {ten} tokens > {window} maximum",
+    "no figures": "prompt is too long",
+}
+
+
+@pytest.mark.parametrize("window", [30_000, 200_000])
+@pytest.mark.parametrize("error", _BEYOND)
+@pytest.mark.parametrize("kind", ["text", "images", "pages", "both"])
+def test_figures_far_beyond_the_estimate_are_not_believed_whole(kind, error, window):
+    """Whatever the request holds: what the figures blame on what stands beside the messages leaves them room,
+    and the request that comes back is smaller."""
+    images = () if kind in ("text", "pages") else (Image("image/png", png(800, 600)),) * 6
+    long = long_conversation(90, size=800)
+    shown = Message("user", (Text("These are the screens."), *images))
+    conversation = replace(long, messages=(*long.messages[:4], shown, *long.messages[4:])) if images else long
+    archive = None
+    if kind in ("pages", "both"):
+        first = compact(conversation, model=MODEL, window=60_000, trigger="manual")
+        conversation, archive = first.transcript, first.archive
+        assert archive is not None
+        assert archive.pages
+    size = compact(conversation, model=MODEL, window=10**7, archive=archive).report.before
+    said = _BEYOND[error].format(over=window + 1, ten=10 * window, window=window)
+    done = recover(conversation, said, model=MODEL, archive=archive, window=window)
+    assert not check(done.request("anthropic"), "anthropic")
+    assert done.report.after <= done.report.safe
+    again = compact(done.transcript, model=MODEL, window=10**7, archive=done.archive).report.before
+    assert again < size
+
+
 def test_without_figures_the_window_was_exceeded():
     transcript = long_conversation(60)
     estimated = Estimator(profile_for("gpt-5.5")).messages(transcript.messages)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 import time
@@ -16,9 +17,9 @@ from hypothesis import strategies as st
 
 import snapshot
 from snapshot.compaction import compact
-from snapshot.compaction.boundaries import groups, repair
+from snapshot.compaction.boundaries import Boundaries, groups, repair
 from snapshot.messages import Message, Opaque, Part, Text, ToolCall, ToolResult, Transcript
-from snapshot.requests import APIS, request
+from snapshot.requests import APIS, LISTED, call_ids, request
 from snapshot.requests.check import check
 from snapshot.requests.tool_pairing import NO_RESULT, OpenCalls, arrange, mended, pair, torn
 from snapshot.transcripts import from_messages
@@ -160,7 +161,7 @@ def test_the_quick_look_agrees_with_the_careful_one(messages):
 
     for conversation in (messages, repair(messages)[0]):
         quick = repair(conversation)
-        with patch("snapshot.compaction.boundaries.Boundaries.sound", False):
+        with patch.object(Boundaries, "sound", new=False):
             assert repair(conversation) == quick
 
 
@@ -392,3 +393,59 @@ def test_kinds_of_parts_that_other_apis_do_not_know_are_readable():
         assert "OUTCOME_OK" in text
         assert '\\"code\\"' not in text
     assert check(request(transcript, "gemini"), "gemini") == []
+
+
+def _with_equal_ids(api: str) -> dict[str, Any]:
+    """Two turns whose calls have the same id, or none where the API takes that, with what only the API's own
+    form holds."""
+    match api:
+        case "gemini":
+            call = {"functionCall": {"name": "f", "args": {"id": "c"}}, "thoughtSignature": "c2ln"}
+            answer = {"functionResponse": {"name": "f", "response": {"output": "o"}}}
+            turn = [{"role": "model", "parts": [call]}, {"role": "user", "parts": [answer]}]
+            return {"contents": [{"role": "user", "parts": [{"text": "q"}]}, *turn, *copy.deepcopy(turn)]}
+        case "anthropic":
+            used = {"type": "tool_use", "id": "c", "name": "f", "input": {"id": "c"}, "only_here": 1}
+            answered = {"type": "tool_result", "tool_use_id": "c", "content": "o", "only_here": 2}
+            turn = [{"role": "assistant", "content": [used]}, {"role": "user", "content": [answered]}]
+            return {"messages": [{"role": "user", "content": "q"}, *turn, *copy.deepcopy(turn)]}
+        case "openai":
+            asked = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"id": "c"}'}}
+            turn = [
+                {"role": "assistant", "content": None, "tool_calls": [asked], "only_here": 1},
+                {"role": "tool", "tool_call_id": "c", "content": "o", "only_here": 2},
+            ]
+            return {"messages": [{"role": "user", "content": "q"}, *turn, *copy.deepcopy(turn)]}
+        case _:
+            turn = [
+                {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}", "only_here": 1},
+                {"type": "function_call_output", "call_id": "c", "output": "o", "only_here": 2},
+            ]
+            return {"input": [{"role": "user", "content": "q"}, *turn, *copy.deepcopy(turn)]}
+
+
+def _without_ids(value: Any) -> Any:
+    """Messages of an API without the ids of calls, but for those in arguments."""
+    if isinstance(value, list):
+        return [_without_ids(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: item if key in ("args", "input") else _without_ids(item)
+        for key, item in value.items()
+        if key not in ("id", "call_id", "tool_call_id", "tool_use_id")
+    }
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_equal_ids_change_nothing_but_ids(api):
+    given = _with_equal_ids(api)
+    before = copy.deepcopy(given)
+    read = from_messages(given)
+    for messages in (read.messages, repair(read.messages)[0]):
+        sent = request(replace(read, messages=messages), api)
+        key = LISTED[api]
+        assert _without_ids(sent[key]) == _without_ids(given[key])
+        assert not check(sent, api)
+        assert len(set(call_ids(sent[key], api))) == (1 if api == "gemini" else 2)
+    assert given == before

@@ -264,7 +264,7 @@ def test_compaction_twice_and_on(store):
     done, projections = [], []
     for messages in ((), whole[241:]):
         history.append(messages)
-        done.append(history.compact(window=60_000).checkpoint)
+        done.append(history.compact(window=70_000).checkpoint)
         projections.append(history.project())
         assert (done[-1].kind, projections[-1].made_for) == ("snapshot", MODEL)
         assert projections[-1].ids[0] == done[-1].first_kept

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from snapshot.compaction.alike import shared
 from snapshot.messages import Message, Opaque, Part, Text, ToolCall, ToolResult
 from snapshot.parts.characters import is_blank
-from snapshot.requests.tool_pairing import arrange, mended, no_result
+from snapshot.requests.tool_pairing import arrange, mended, no_result, renamed
 
 __all__ = ["Boundaries", "Group", "Repairs", "groups", "repair"]
 
@@ -73,16 +73,10 @@ def _repaired(messages: Sequence[Message]) -> tuple[tuple[Message, ...], Repairs
         last = number == len(batches) - 1
         message, count = mended(batch.message, last=last)
         halves += count
-        parts, names = _named(message.parts, used)
-        kept.append(_with_parts(message, parts))
+        names = _named(message.parts, used)
+        kept.append(renamed(message, names))
         for results, places in batch.results:
-            found = [
-                replace(part, call_id=names[place])
-                if isinstance(part, ToolResult) and part.call_id != names[place]
-                else part
-                for part, place in zip(results.parts, places, strict=True)
-            ]
-            kept.append(_with_parts(results, found))
+            kept.append(renamed(results, {number: names[place] for number, place in enumerate(places)}))
         if batch.missing and not last:
             unanswered += len(batch.missing)
             made = tuple(no_result(names[place]) for place in batch.missing)
@@ -93,9 +87,8 @@ def _repaired(messages: Sequence[Message]) -> tuple[tuple[Message, ...], Repairs
     return tuple(kept), Repairs(tuple(orphans), unanswered, empty, halves)
 
 
-def _named(parts: Sequence[Part], used: set[str]) -> tuple[list[Part], dict[int, str]]:
-    """The parts with an id of its own for each call, and the ids by place; `used` takes them up."""
-    named: list[Part] = []
+def _named(parts: Sequence[Part], used: set[str]) -> dict[int, str]:
+    """By place an id of its own for each call; `used` takes them up."""
     names: dict[int, str] = {}
     for place, part in enumerate(parts):
         if isinstance(part, ToolCall):
@@ -105,15 +98,7 @@ def _named(parts: Sequence[Part], used: set[str]) -> tuple[list[Part], dict[int,
                 sent = f"{part.id or 'call'}_{again}"
             used.add(sent)
             names[place] = sent
-            named.append(part if sent == part.id else replace(part, id=sent))
-        else:
-            named.append(part)
-    return named, names
-
-
-def _with_parts(message: Message, parts: Sequence[Part]) -> Message:
-    """The message itself if the parts are its own, else one with them, which has no raw form."""
-    return message if tuple(parts) == message.parts else replace(message, parts=tuple(parts), raw=())
+    return names
 
 
 def groups(messages: Sequence[Message]) -> tuple[Group, ...]:

@@ -6,14 +6,15 @@ pass for it. A conversation that still has the archived messages is whole and ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from snapshot.compaction.archived import CLOSING, OPENING, Archived
 from snapshot.compaction.assemble import CONTINUED, archive_messages
 from snapshot.compaction.boundaries import repair
 from snapshot.errors import ArchiveError
-from snapshot.messages import Image, Message, Part, Text, ToolResult, Transcript
+from snapshot.messages import Image, Message, Part, Text, ToolCall, ToolResult, Transcript
+from snapshot.requests.tool_pairing import renamed
 
 __all__ = ["is_frame", "restored"]
 
@@ -120,9 +121,44 @@ def _marked_place(messages: Sequence[Message]) -> _Place | None:
 
 def _put_back(messages: Sequence[Message], place: _Place, middle: Sequence[Message]) -> tuple[Message, ...]:
     (at, part), (end, last) = place
-    before = _cut(messages[at], messages[at].parts[:part])
-    after = _cut(messages[end], messages[end].parts[last + 1 :])
-    return (*messages[:at], *before, *middle, *after, *messages[end + 1 :])
+    before = (*messages[:at], *_cut(messages[at], messages[at].parts[:part]))
+    after = (*_cut(messages[end], messages[end].parts[last + 1 :]), *messages[end + 1 :])
+    return (*before, *_told_apart(middle, _call_ids((*before, *after))), *after)
+
+
+def _call_ids(messages: Sequence[Message]) -> set[str]:
+    return {part.id for message in messages for part in message.parts if isinstance(part, ToolCall)}
+
+
+def _told_apart(middle: Sequence[Message], there: set[str]) -> tuple[Message, ...]:
+    """The archived messages, with other ids for calls where those around them have theirs.
+
+    Calls of Gemini may have no ids; then they are numbered as they are read, and what the archive stands for
+    is not counted. The messages that are sent stay as they came.
+    """
+    own = _call_ids(middle)
+    if own.isdisjoint(there):
+        return tuple(middle)
+    used = own | there
+    names: dict[str, str] = {}
+    for call_id in sorted(own & there):
+        again = 2
+        while f"{call_id}_{again}" in used:
+            again += 1
+        names[call_id] = f"{call_id}_{again}"
+        used.add(names[call_id])
+    return tuple(renamed(message, _places_of(message, names)) for message in middle)
+
+
+def _places_of(message: Message, names: Mapping[str, str]) -> dict[int, str]:
+    """By its place the new id of each call and result that has one."""
+    ids = {place: _id_of(part) for place, part in enumerate(message.parts)}
+    return {place: names[call_id] for place, call_id in ids.items() if call_id in names}
+
+
+def _id_of(part: Part) -> str:
+    """The id of a call, or of the call that a result answers; "" for others."""
+    return part.id if isinstance(part, ToolCall) else part.call_id if isinstance(part, ToolResult) else ""
 
 
 def _cut(message: Message, parts: Sequence[Part]) -> tuple[Message, ...]:
@@ -139,20 +175,29 @@ def _with_originals(archive: Archived, messages: tuple[Message, ...]) -> tuple[M
         if item.number >= len(out) or out[item.number].role != item.original.role:
             raise ArchiveError(_OTHER.format(f"its message {item.number + 1} is not there"))
         if item.sent is None or _is_sent(out[item.number], item.sent):
-            out[item.number] = item.original
+            out[item.number] = _under_ids_of(out[item.number], item.original)
     return tuple(out)
 
 
+def _under_ids_of(message: Message, original: Message) -> Message:
+    """The original with the ids that its calls and results have in the message that was sent."""
+    ids = [_id_of(part) for part in message.parts if isinstance(part, ToolCall | ToolResult)]
+    places = [at for at, part in enumerate(original.parts) if isinstance(part, ToolCall | ToolResult)]
+    return renamed(original, dict(zip(places, ids, strict=True))) if len(ids) == len(places) else original
+
+
 def _is_sent(message: Message, sent: Message) -> bool:
-    """Whether a message is what was sent in place of another one, whatever its pages are."""
+    """Whether a message is what was sent in place of another one, whatever its pages and its ids are."""
     return _without_pages(message.parts) == _without_pages(sent.parts)
 
 
 def _without_pages(parts: Sequence[Part]) -> list[object]:
-    """The parts, with a mark for each image."""
+    """The parts without ids, with a mark for each image."""
     return [
-        (part.call_id, part.is_error, _without_pages(part.content))
+        (part.is_error, _without_pages(part.content))
         if isinstance(part, ToolResult)
+        else (part.name, part.arguments)
+        if isinstance(part, ToolCall)
         else Image
         if isinstance(part, Image)
         else part

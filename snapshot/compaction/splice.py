@@ -15,6 +15,7 @@ from typing import Any, cast
 from snapshot.errors import SnapshotError
 from snapshot.messages import Message, Text, ToolCall, Transcript
 from snapshot.requests.cache_marks import CacheMark
+from snapshot.requests.tool_pairing import with_ids
 
 __all__ = ["Edit", "Given", "InPlace", "Make", "tools_in"]
 
@@ -26,8 +27,6 @@ _COMMON = "openai"
 # Keys under which a body may hold the list, and keys of what stands beside it.
 _LISTS = ("messages", "input", "contents", "history")
 _BESIDE = ("system", "systemInstruction", "system_instruction", "instructions")
-# Keys under which the APIs name a call.
-_IDS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,17 +393,5 @@ def _written(edit: Edit, format_name: str, api: str) -> list[dict[str, Any]]:
 def _with_ids(new: list[dict[str, Any]], asked: Message, given: Sequence[str]) -> list[dict[str, Any]]:
     """Results under the ids that the host's own message has, where they were written under others."""
     own = [part.id for part in asked.parts if isinstance(part, ToolCall)]
-    other = {new_id: old for old, new_id in zip(own, given, strict=False) if old and old != new_id}
-    return cast("list[dict[str, Any]]", _renamed(new, other)) if other and len(own) == len(given) else new
-
-
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
-    if isinstance(value, dict):
-        items = cast("dict[str, Any]", value).items()
-        return {
-            key: names.get(item, item) if key in _IDS and isinstance(item, str) else _renamed(item, names)
-            for key, item in items
-        }
-    if isinstance(value, list):
-        return [_renamed(item, names) for item in cast("list[Any]", value)]
-    return value
+    other = {new_id: [old] for old, new_id in zip(own, given, strict=False) if old and old != new_id}
+    return cast("list[dict[str, Any]]", with_ids(new, other)) if other and len(own) == len(given) else new

@@ -219,15 +219,20 @@ def _corrected_tokens(
     # Only text is estimated: what is sent beside the messages, and images, cost what they cost.
     estimator = sent.estimator
     images = sum(estimator.image(item) for item in attachments(sent.messages) if isinstance(item, Image))
-    pages = sent.page_tokens()
+    fixed = estimator.overhead + images + sent.page_tokens()
     text = estimator.messages(sent.messages) - estimator.overhead - images
-    real = (requested or int(window * _AT_LEAST)) - estimator.overhead - images - pages
+    real = requested or int(window * _AT_LEAST)
     changed = replace(options, window=window)
     correction = Correction(forced=True, last_resort=last_resort, refused=sent.form)
-    if images or pages:
-        # Most of such a request is no text, so the text alone cannot be blamed for the difference.
-        return replace(changed, overhead=estimator.overhead + max(0, real - text)), correction
-    scale = real / text if text > 0 else 1.0
-    if requested is None:
-        scale = max(scale, 1.0)
+    if fixed > estimator.overhead:
+        # Most of such a request is no text, so the text alone cannot be blamed for the difference. Nothing
+        # makes what stands beside the messages smaller, so it is taken for so much that they have room.
+        real = min(real, int(_MOST * (fixed + text)))
+        beside = min(max(0, real - fixed - text), max(0, window // 2 - estimator.overhead))
+        changed = replace(changed, overhead=estimator.overhead + beside)
+        scale = max(1.0, (real - fixed - beside) / text) if text > 0 else 1.0
+    else:
+        scale = (real - fixed) / text if text > 0 else 1.0
+        if requested is None:
+            scale = max(scale, 1.0)
     return changed, replace(correction, scale=min(max(scale, _LEAST), _MOST))

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from snapshot.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult, Transcript
 from snapshot.requests.fallback_text import blank, call_in_words
-from snapshot.requests.tool_pairing import Batch, arrange, mended, no_result, pair
+from snapshot.requests.tool_pairing import Batch, arrange, mended, no_result, pair, renamed
 
 __all__ = ["Step", "plan"]
 
@@ -113,15 +113,12 @@ def _visible(message: Message) -> bool:
 def _results(batch: Batch, named: Mapping[int, str], *, whole: bool) -> tuple[Message, ...]:
     """The results of a batch under the ids in `named`, by the place of the call.
 
-    `whole`: the calls go out as they came, with the ids they had, so that their results may, too.
+    `whole`: the calls go out as they came, so that their results may, too.
     """
     found: list[Message] = []
     for message, places in batch.results:
-        parts = tuple(
-            replace(part, call_id=named[place]) if isinstance(part, ToolResult) else part
-            for part, place in zip(message.parts, places, strict=True)
-        )
-        found.append(replace(message, parts=parts, raw=message.raw if whole else ()))
+        answers = renamed(message, {number: named[place] for number, place in enumerate(places)})
+        found.append(answers if whole else replace(answers, raw=()))
     return tuple(found)
 
 
@@ -132,26 +129,36 @@ class _Ids:
         self._used: set[str] = set()
 
     def settle(self, message: Message) -> tuple[Message, dict[int, str]]:
-        """The message with good ids, and the id of the call at each place; without `raw` if one changed."""
-        calls = [(place, part) for place, part in enumerate(message.parts) if isinstance(part, ToolCall)]
-        ids = [call.id for _, call in calls]
-        if not message.raw or len(set(ids)) < len(ids) or not self._used.isdisjoint(ids):
-            parts = list(message.parts)
-            for place, call in calls:
-                parts[place] = replace(call, id=self._new(call.id))
-            message = replace(message, parts=tuple(parts), raw=() if calls else message.raw)
-        named = {place: part.id for place, part in enumerate(message.parts) if isinstance(part, ToolCall)}
+        """The message with good ids, and the id of the call at each place.
+
+        What came in the API's own form keeps its ids, but for those that were there before.
+        """
+        ids = {place: part.id for place, part in enumerate(message.parts) if isinstance(part, ToolCall)}
+        named: dict[int, str] = {}
+        if message.raw:
+            used = set(self._used)
+            for place, call_id in ids.items():
+                named[place] = _free(call_id, used) if call_id in used else call_id
+                used.add(named[place])
+            message = renamed(message, named)
+        if not message.raw:
+            used = set(self._used)
+            for place, call_id in ids.items():
+                named[place] = _free(call_id, used)
+                used.add(named[place])
+            message = renamed(message, named)
         self._used.update(named.values())
         return message, named
 
-    def _new(self, call_id: str) -> str:
-        wanted = call_id or "call"
-        if not _ID.fullmatch(wanted):
-            digest = hashlib.sha256(wanted.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-            wanted = f"{re.sub('[^A-Za-z0-9_-]', '_', wanted)[:28]}_{digest}"
-        text, n = wanted, 1
-        while text in self._used:
-            n += 1
-            text = f"{wanted[:32]}_{n}"
-        self._used.add(text)
-        return text
+
+def _free(call_id: str, used: Set[str]) -> str:
+    """An id that every API accepts and that is not used."""
+    wanted = call_id or "call"
+    if not _ID.fullmatch(wanted):
+        digest = hashlib.sha256(wanted.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+        wanted = f"{re.sub('[^A-Za-z0-9_-]', '_', wanted)[:28]}_{digest}"
+    text, n = wanted, 1
+    while text in used:
+        n += 1
+        text = f"{wanted[:32]}_{n}"
+    return text

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
 from snapshot.messages import Message, Opaque, Part, Text, ToolCall, ToolResult
 from snapshot.parts.kinds import family_of, pair_id, words_of_opaque
@@ -29,7 +29,9 @@ __all__ = [
     "mended",
     "no_result",
     "pair",
+    "renamed",
     "torn",
+    "with_ids",
 ]
 
 NO_OUTPUT = "(no output)"
@@ -200,6 +202,74 @@ def _piece(message: Message, places: Sequence[int]) -> Message:
     raw = tuple(message.raw[place] for place in places) if whole else ()
     first = places[0] == 0 and message.role == "tool"
     return replace(message, role="tool", parts=parts, raw=raw, id=message.id if first else "", usage=None)
+
+
+# --- ids of calls
+
+# Keys under which the APIs name a call, and keys of values that are the caller's own.
+_IDS = ("id", "call_id", "tool_call_id", "tool_use_id")
+_FOREIGN = frozenset({"input", "arguments", "args", "response"})
+
+
+def renamed(message: Message, names: Mapping[int, str]) -> Message:
+    """The message with the ids in `names` for the calls and results at these places; itself if it has them.
+
+    In its raw form nothing but the ids changes: what only that form holds, such as the signature of a
+    Gemini call, goes back to the provider. A form that names no calls stays as it is. There is no raw form
+    where it does not tell which of its ids is meant.
+    """
+    parts = list(message.parts)
+    ids: defaultdict[str, list[str]] = defaultdict(list)
+    for place, part in enumerate(parts):
+        if isinstance(part, ToolCall):
+            ids[part.id].append(names.get(place, part.id))
+            parts[place] = replace(part, id=ids[part.id][-1])
+        elif isinstance(part, ToolResult):
+            ids[part.call_id].append(names.get(place, part.call_id))
+            parts[place] = replace(part, call_id=ids[part.call_id][-1])
+    changed = {old: new for old, new in ids.items() if any(name != old for name in new)}
+    if not changed:
+        return message
+    raw: tuple[Any, ...] = ()
+    if message.raw and "" not in changed:
+        seen: Counter[str] = Counter()
+        try:
+            raw = tuple(with_ids(list(message.raw), changed, seen))
+        except RecursionError:  # nested more deeply than any API takes
+            raw = ()
+        if any(seen[old] not in (0, len(new)) for old, new in changed.items()):
+            raw = ()
+    return replace(message, parts=tuple(parts), raw=raw)
+
+
+def with_ids(value: Any, names: Mapping[str, Sequence[str]], seen: Counter[str] | None = None) -> Any:
+    """Messages as an API has them, with other ids for calls and results.
+
+    Args:
+        value: dictionaries and lists; they stay as they are.
+        names: by an id, those that stand in its place, the first time, the second, and so on.
+        seen: counts how often each id was met.
+    """
+    seen = Counter() if seen is None else seen
+    if isinstance(value, list):
+        return [with_ids(item, names, seen) for item in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    table = cast("dict[str, Any]", value)
+    found = (item for key in _IDS if isinstance(item := table.get(key), str) and item in names)
+    old = next(found, None)
+    new = None
+    if old is not None:
+        new = names[old][min(seen[old], len(names[old]) - 1)]
+        seen[old] += 1
+    return {
+        key: new
+        if new is not None and key in _IDS and item == old
+        else item
+        if key in _FOREIGN
+        else with_ids(item, names, seen)
+        for key, item in table.items()
+    }
 
 
 # --- tools that the provider runs

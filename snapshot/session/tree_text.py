@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from snapshot.errors import SessionDamaged
 from snapshot.messages import Message, Text, ToolCall, ToolResult
@@ -123,9 +123,20 @@ def _words(view: View, node: Node) -> str:
             event = json.loads(view.rows.body(node))
             said = (str(event[key]) for key in ("type", "model", "modelId", "label") if event.get(key))
             return _shortened(" ".join(said))
-        return summary(view.rows.message(node))
+        message = view.rows.message(node)
+        return summary(_without_lead(message) if node.kind == "synthesis" else message)
     except (SessionDamaged, ValueError, AttributeError) as error:
         return f"unreadable: {error}"
+
+
+def _without_lead(message: Message) -> Message:
+    """A synthesis without the line that tells the model what it is, and without the tags around it."""
+    parts = list(message.parts)
+    if parts and isinstance(parts[0], Text):
+        _, _, text = parts[0].text.partition("\n")
+        text = text.strip().removeprefix("<summary>").removesuffix("</summary>")
+        parts[0] = Text(text) if text.strip() else parts[0]
+    return replace(message, parts=tuple(parts))
 
 
 def summary(message: Message) -> str:
