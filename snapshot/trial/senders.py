@@ -11,6 +11,7 @@ import base64
 import importlib
 import os
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any, Literal, TypeAlias, get_args
 from urllib.parse import urlsplit
 
@@ -88,11 +89,13 @@ def _settings(base_url: str, key: str) -> dict[str, Any]:
     return ({"base_url": base_url} if base_url else {}) | ({"api_key": key} if key else {})
 
 
-def _client(make: Callable[..., Any], **settings: Any) -> Any:
+def _clients(make: Callable[..., Any], **settings: Any) -> Callable[[], closing[Any]]:
+    """Makes a client for each call, and closes it; that one can be made is seen at once."""
     try:
-        return make(**settings)
+        make(**settings).close()
     except Exception as error:  # each client has its own error for a missing key
         raise SnapshotError(f"the client cannot be made: {_line(error)}") from error
+    return lambda: closing(make(**settings))
 
 
 def _line(error: object) -> str:
@@ -127,15 +130,20 @@ def _failed(status: int, said: str, retry_after: str | None) -> Reply:
     )
 
 
+def _names(error: BaseException) -> set[str]:
+    """Names of an error's classes: clients come with one httpx or another."""
+    return {kind.__name__ for kind in type(error).__mro__}
+
+
 def _lost(error: Exception) -> NotSent | Unknown:
     """What a broken connection is: an error before anything was sent, or of what nobody knows."""
-    httpx = _module("httpx")
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout):
-            return NotSent(f"no connection: {_line(error)}", again=True)
-        if isinstance(cause, httpx.UnsupportedProtocol | httpx.InvalidURL):
-            return NotSent(f"no such address: {_line(error)}", again=False)
+        names = _names(cause)
+        if names & {"ConnectError", "ConnectTimeout", "PoolTimeout", "ConnectionRefusedError"}:
+            return NotSent(f"no connection: {_line(cause)}", again=True)
+        if names & {"UnsupportedProtocol", "InvalidURL"}:
+            return NotSent(f"no such address: {_line(cause)}", again=False)
         cause = cause.__cause__
     return Unknown(f"the connection broke: {_line(error)}")
 
@@ -145,7 +153,7 @@ def _lost(error: Exception) -> NotSent | Unknown:
 
 def _anthropic(base_url: str, key: str) -> Sender:
     sdk = _module("anthropic")
-    client = _client(sdk.Anthropic, max_retries=0, timeout=_TIMEOUT, **_settings(base_url, key))
+    clients = _clients(sdk.Anthropic, max_retries=0, timeout=_TIMEOUT, **_settings(base_url, key))
 
     def send(prompt: Prompt) -> Reply:
         images = [
@@ -154,12 +162,13 @@ def _anthropic(base_url: str, key: str) -> Sender:
         ]
         extra = {"output_config": {"effort": prompt.reasoning}} if prompt.reasoning else None
         try:
-            answer = client.messages.create(
-                model=prompt.model,
-                max_tokens=prompt.max_tokens,
-                messages=[{"role": "user", "content": [*images, {"type": "text", "text": prompt.text}]}],
-                extra_body=extra,
-            )
+            with clients() as client:
+                answer = client.messages.create(
+                    model=prompt.model,
+                    max_tokens=prompt.max_tokens,
+                    messages=[{"role": "user", "content": [*images, {"type": "text", "text": prompt.text}]}],
+                    extra_body=extra,
+                )
         except sdk.APIStatusError as error:
             return _failed(error.status_code, _line(error), error.response.headers.get("retry-after"))
         except sdk.APIConnectionError as error:
@@ -187,20 +196,23 @@ def _anthropic(base_url: str, key: str) -> Sender:
 
 def _openai(base_url: str, key: str) -> Sender:
     sdk = _module("openai")
-    client = _client(sdk.OpenAI, max_retries=0, timeout=_TIMEOUT, **_settings(base_url, key))
+    clients = _clients(sdk.OpenAI, max_retries=0, timeout=_TIMEOUT, **_settings(base_url, key))
 
     def send(prompt: Prompt) -> Reply:
         detail = {"detail": prompt.detail} if prompt.detail else {}
         images = [{"type": "input_image", "image_url": _data_url(image), **detail} for image in prompt.images]
         extra = {"reasoning": {"effort": prompt.reasoning}} if prompt.reasoning else {}
         try:
-            answer = client.responses.create(
-                model=prompt.model,
-                max_output_tokens=prompt.max_tokens,
-                store=False,
-                input=[{"role": "user", "content": [*images, {"type": "input_text", "text": prompt.text}]}],
-                **extra,
-            )
+            with clients() as client:
+                answer = client.responses.create(
+                    model=prompt.model,
+                    max_output_tokens=prompt.max_tokens,
+                    store=False,
+                    input=[
+                        {"role": "user", "content": [*images, {"type": "input_text", "text": prompt.text}]}
+                    ],
+                    **extra,
+                )
         except sdk.APIStatusError as error:
             return _failed(error.status_code, _line(error), error.response.headers.get("retry-after"))
         except sdk.APIConnectionError as error:
@@ -230,11 +242,10 @@ _GEMINI_REFUSALS = (
 
 def _gemini(base_url: str, key: str) -> Sender:
     genai, errors = _module("google.genai"), _module("google.genai.errors")
-    httpx = _module("httpx")
     options: dict[str, Any] = {"timeout": int(_TIMEOUT * 1000), "retry_options": {"attempts": 1}}
     if base_url:
         options["base_url"] = base_url
-    client = _client(genai.Client, http_options=options, **({"api_key": key} if key else {}))
+    clients = _clients(genai.Client, http_options=options, **({"api_key": key} if key else {}))
 
     def send(prompt: Prompt) -> Reply:
         images = [{"inline_data": {"mime_type": "image/png", "data": image}} for image in prompt.images]
@@ -244,16 +255,19 @@ def _gemini(base_url: str, key: str) -> Sender:
         if prompt.reasoning:
             config["thinking_config"] = {"thinking_level": prompt.reasoning}
         try:
-            answer = client.models.generate_content(
-                model=prompt.model,
-                contents=[{"role": "user", "parts": [*images, {"text": prompt.text}]}],
-                config=config,
-            )
+            with clients() as client:
+                answer = client.models.generate_content(
+                    model=prompt.model,
+                    contents=[{"role": "user", "parts": [*images, {"text": prompt.text}]}],
+                    config=config,
+                )
         except errors.APIError as error:
             headers = getattr(error.response, "headers", None) or {}
             return _failed(error.code, _line(error), headers.get("retry-after"))
-        except httpx.HTTPError as error:
-            raise _lost(error) from error
+        except Exception as error:
+            if _names(error) & {"HTTPError", "InvalidURL", "OSError"}:
+                raise _lost(error) from error
+            raise
         usage = answer.usage_metadata
         read = getattr(usage, "prompt_token_count", None)
         written = None
@@ -276,7 +290,7 @@ def _gemini(base_url: str, key: str) -> Sender:
 def _chat(base_url: str, key: str) -> Sender:
     httpx = _module("httpx")
     headers = {"authorization": f"Bearer {key}"} if key not in ("", _NO_KEY) else {}
-    client = httpx.Client(timeout=_TIMEOUT, headers=headers)
+    clients = _clients(httpx.Client, timeout=_TIMEOUT, headers=headers)
     address = base_url.rstrip("/") + "/chat/completions"
 
     def send(prompt: Prompt) -> Reply:
@@ -293,7 +307,8 @@ def _chat(base_url: str, key: str) -> Sender:
         if prompt.reasoning:
             body["reasoning_effort"] = prompt.reasoning
         try:
-            response = client.post(address, json=body)
+            with clients() as client:
+                response = client.post(address, json=body)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise _lost(error) from error
         if response.status_code >= 300:
