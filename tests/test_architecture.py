@@ -11,7 +11,7 @@ import snapshot
 PACKAGE = Path(snapshot.__file__).parent
 # What may stand at the top of the package beside its rooms.
 GROUND_FLOOR = {"messages", "serialization", "errors", "inspection"}
-MOST_EDGES = 130
+MOST_EDGES = 158
 
 
 def modules() -> dict[str, Path]:

@@ -36,6 +36,7 @@ COMMANDS: dict[str, Command] = {
     "session": Command(
         "session", "fill", "keep conversations as trees: import, branch, compact, export, check, repair"
     ),
+    "trial": Command("trial", "fill", "how well a model reads pages, by asking it"),
     "layouts": Command("layouts", "fill", "what is known of a model as a reader of pages"),
     "cost": Command("cost", "fill", "what a conversation costs each model, as text and as pages"),
     "batch": Command("batch", "fill", "the same for many transcripts, on all processors or a cluster"),
