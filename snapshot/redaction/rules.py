@@ -26,13 +26,13 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from snapshot._toml import parse_toml
 from snapshot.errors import SnapshotError
 from snapshot.redaction.checks import CHECKS, FREE_CHECKS, Names
 
@@ -86,7 +86,7 @@ class Rule:
 
 @cache
 def _table() -> Mapping[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("redaction.toml").read_text(encoding="utf-8"))
+    return parse_toml(Path(__file__).with_name("redaction.toml").read_text(encoding="utf-8"))
 
 
 @cache
@@ -112,6 +112,8 @@ def read_rules(path: str | Path) -> tuple[Rule, ...]:
     Raises:
         RuleError: it cannot be read, or a rule is wrong; says every mistake, each on a line of its own.
     """
+    import tomllib
+
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
