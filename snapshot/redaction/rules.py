@@ -66,7 +66,7 @@ class Rule:
     Attributes:
         kind: what its marks say.
         starts: literals with which `pattern` begins; none: it is tried at each long word, or everywhere.
-        pattern: matched where a literal stands.
+        source: the regular expression that is matched where a literal stands.
         check: what a match must pass besides.
         contextual: known by where it stands, so that its value is searched for as well.
         token: known by its own form, and has or is near a long word.
@@ -76,12 +76,22 @@ class Rule:
 
     kind: str
     starts: tuple[str, ...]
-    pattern: re.Pattern[str]
+    source: str
     check: Check | None = None
     contextual: bool = False
     token: bool = False
     nocase: bool = False
     beside: str = ""
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """`source`, compiled at its first use: a text has use for few of the rules."""
+        return _compiled(self.source)
+
+
+@cache
+def _compiled(source: str) -> re.Pattern[str]:
+    return re.compile(source)
 
 
 @cache
@@ -130,7 +140,7 @@ def _rule(table: str, entry: Mapping[str, Any]) -> Rule:
     return Rule(
         kind=entry["kind"],
         starts=starts,
-        pattern=re.compile(_expanded(_source(table, entry))),
+        source=_expanded(_source(table, entry)),
         check=CHECKS[entry["check"]] if "check" in entry else None,
         contextual=entry.get("contextual", False),
         token=table == "tokens" and not entry.get("anywhere", False),
