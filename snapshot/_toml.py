@@ -10,7 +10,6 @@ from snapshot._cache import digest, keep, kept
 __all__ = ["parse_toml"]
 
 _FORM = b"toml 1"  # another number where what an entry looks like changes
-_SMALLEST = 1000  # characters below which parsing costs no more than looking
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -24,8 +23,6 @@ def parse_toml(text: str) -> dict[str, Any]:
     import msgspec
 
     data = text.encode("utf-8", "surrogatepass")
-    if len(text) < _SMALLEST:
-        return _parsed(text)
     name = digest((_FORM, data))
     entry = kept(name)
     if entry is not None:

@@ -155,16 +155,15 @@ def test_threads_and_processes_may_write_at_once(folder: Path) -> None:
 def test_tables_from_an_entry_are_those_of_the_file(path: Path, folder: Path) -> None:
     text = path.read_text(encoding="utf-8")
     first = _toml.parse_toml(text)
-    assert not folder.exists() or len([*folder.iterdir()]) == 1
+    assert len([*folder.iterdir()]) == 1
     again = _toml.parse_toml(text)
     assert first == again
     assert repr(first) == repr(again)  # types, and the order of keys
-    assert len(text) < _toml._SMALLEST or folder.exists()
 
 
 @pytest.mark.parametrize("value", ["1979-05-27T07:32:00Z", "07:32:00", "nan", "inf", "[1979-05-27]"])
 def test_tables_that_json_does_not_hold_are_parsed_each_time(value: str, folder: Path) -> None:
-    text = f"# {'long enough' * 100}\nkey = {value}\nlist = [1.0, 1, true]"
+    text = f"key = {value}\nlist = [1.0, 1, true]"
     assert repr(_toml.parse_toml(text)) == repr(_toml.parse_toml(text))
     assert not folder.exists()
 
@@ -183,7 +182,7 @@ def test_glyphs_from_an_entry_are_those_that_are_drawn(
 ) -> None:
     face, needed = load_face(name), "漢字ไ１ｱбÿ"
     drawn = fresh(face), fresh(face, needed)
-    assert len([*folder.iterdir()]) == 1
+    assert sum(path.stat().st_size > drawn[0].ink.nbytes for path in folder.iterdir()) == 1
     # With an entry no glyph of its own is drawn again.
     monkeypatch.setattr(atlas_module, "_drawn_anew", lambda _: pytest.fail("drawn again"))
     assert same(drawn[0], fresh(face))

@@ -38,7 +38,6 @@ from snapshot.pages.readback import MOST_CHARS, PageCells, PageReader, ReadPage,
 from snapshot.pages.render import Page, Typesetter
 from snapshot.parts.characters import LONE_SURROGATE
 from snapshot.raster.atlas import Atlas, atlas_for
-from snapshot.raster.compress import compressor_for
 from snapshot.raster.face import cell_of, extra_of, shipped_faces
 from snapshot.source.marks import reading_guide
 from snapshot.source.repeats import expand_repeats
@@ -393,7 +392,7 @@ def _manifest(
         schema=SCHEMA,
         version=snapshot.__version__,
         model=model,
-        compression=Compression(profile=compress, library=compressor_for(compress).library),
+        compression=Compression(profile=compress, library=setting.compressor(compress).library),
         layout=LayoutEntry(
             name=layout.name,
             width=layout.width,
