@@ -3,8 +3,8 @@
 `default` is libdeflate: level 4 where a cell's pixel rows are whole bytes (files are 3 to 4 % larger than at
 6, in 60 % of the time), and 5 in other cells (1 % larger, in three quarters of the time). `fast` is ISA-L's
 level 2: a third of the time of that, for files 15 to 23 % larger. `small` is libdeflate's level 10: 6 to 9 %
-smaller than at 6, in ten to twenty times the time; the two levels above it take up to three times that for half
-a per cent.
+smaller than at 6, in ten to twenty times the time; the two levels above it take up to three times that for
+half a per cent.
 
 Every library is deterministic, but their bytes differ, so a profile's bytes are those of its library. Where
 that is not installed the next one in the list stands in; a manifest names the one that was at work.
