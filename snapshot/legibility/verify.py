@@ -2,7 +2,7 @@
 
 Proved: the files are those that were rendered, they hold the whole source, each reads back to exactly its
 text, and the reader's provider does not resize them. Measured: what the nearest-glyph reader keeps of them
-as the model sees them (an upper bound, see `snapshot.legibility.resized`), what it confuses on up to eight
+as the model sees them (an upper bound, see `snapshot.legibility.resized`), what it confuses on up to three
 of them when they are much smaller, and, on request, what a neural reader makes of some of their rows. Known:
 what published trials let one expect of the reader at that cell (`snapshot.models.trials`); where nobody has
 published one, that is said, and nothing follows from it.
@@ -34,6 +34,8 @@ __all__ = ["FLOOR", "STRESS", "Check", "Risk", "Verdict", "WorstCell", "verify"]
 FLOOR = 0.7
 """Recall below which pages are refused: all cells that published trials call legible are above it."""
 _PAIRS = 12
+# Pages that are looked at much smaller, and those whose pictures a neural reader may get rows of.
+_STRESSED, _PICTURES = 3, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +144,8 @@ def verify(
     resized, scale = _resized(manifest, reader)
     count = len(manifest.pages)
     # What is confused follows from the face, and is the same on all pages but for how often.
-    sample = _spread(count)
-    survey = Survey(opened.atlas, kept=frozenset(sample if ocr else ()))
+    sample = _spread(count, _STRESSED)
+    survey = Survey(opened.atlas, kept=frozenset(_spread(count, _PICTURES) if ocr else ()))
 
     def look_at(at: int, cells: PageCells) -> None:
         size = _seen(manifest.pages[at], reader, manifest)
@@ -245,9 +247,9 @@ def _nearest(survey: Survey, floor: float) -> Check:
     return Check("nearest glyph", recall >= floor, f"{recall:.3f} of words and exact strings{least}")
 
 
-def _spread(count: int) -> set[int]:
-    """Up to eight of so many pages, all over them."""
-    return {round(at * (count - 1) / 7) for at in range(8)} if count else set()
+def _spread(count: int, most: int) -> set[int]:
+    """Up to `most` of so many pages, all over them."""
+    return {round(at * (count - 1) / (most - 1)) for at in range(most)} if count else set()
 
 
 def _ocr_check(readings: dict[float, Reading], floor: float) -> Check:

@@ -109,7 +109,10 @@ def _listed(folder: Path) -> tuple[Path, ...]:
 
 @cache
 def _files_of(folder: Path, changed: int) -> tuple[Path, ...]:  # noqa: ARG001 -- part of the cache's key
-    return tuple(sorted(folder.glob("*.toml")))
+    try:
+        return tuple(sorted(path for path in folder.iterdir() if path.suffix == ".toml"))
+    except OSError:  # it is a file, or may not be read
+        return ()
 
 
 def profiles() -> tuple[ModelProfile, ...]:

@@ -24,7 +24,7 @@ __all__ = ["DRAWN_BY", "keep_glyphs", "kept_glyphs"]
 
 _FORM = b"atlas 1"  # another number where what an entry looks like changes
 _PACKAGE = Path(__file__).resolve().parents[1]
-_LIBRARIES = ("libfreetype*", "freetype*.dll")
+_LIBRARIES = ("libfreetype", "freetype.dll", "freetype-")  # what the names of its files begin with
 _HEAD = struct.Struct("<IHH")
 
 DRAWN_BY = (
@@ -66,7 +66,10 @@ def _drawing() -> bytes:
     spec = importlib.util.find_spec("freetype")
     folders = spec.submodule_search_locations if spec else None
     libraries = sorted(
-        path for folder in folders or () for pattern in _LIBRARIES for path in Path(folder).glob(pattern)
+        path
+        for folder in folders or ()
+        for path in Path(folder).iterdir()
+        if path.name.startswith(_LIBRARIES)
     )
     if not folders or not libraries:
         return b""  # a library of the system's, which tells its version only once it is loaded

@@ -129,7 +129,7 @@ def cell_of(name: str) -> tuple[int, int]:
 
 def shipped_faces() -> frozenset[str]:
     """Names of the face files that come with the package."""
-    return frozenset(path.stem for path in locate("fonts").glob("*.toml"))
+    return frozenset(path.stem for path in locate("fonts").iterdir() if path.suffix == ".toml")
 
 
 def extra_of(name: str) -> str:
