@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -43,36 +44,43 @@ else:
 """
 
 
-def _measured(arguments: list[str], runs: int) -> tuple[float, float, float]:
+def _measured(arguments: list[str], runs: int, **environment: str) -> tuple[float, float, float]:
     """Least processor and wall seconds, and the peak in megabytes, of a Python process."""
+    settings = {**os.environ, **environment}
     found = []
     for _ in range(runs):
         command = [sys.executable, "-S", "-c", _LAUNCHER, *arguments]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=settings)
         found.append([float(value) for value in done.stdout.split()])
     cpu, wall, peak = zip(*found, strict=True)
     return min(cpu), min(wall), max(peak)
 
 
 def cold_start(runs: int) -> Iterator[Row]:
-    """Commands beside the bare interpreter and the bare import of NumPy; what they take more, in seconds."""
+    """Commands beside the bare interpreter and the import of NumPy; what they take more, in CPU seconds."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "session.txt"
         file.write_text(text_of(200_000), encoding="utf-8")
         render = ["-m", "snapshot", "render", str(file), "-o", str(Path(folder) / "pages")]
+        verify = ["-m", "snapshot", "verify", str(Path(folder) / "pages")]
+        kept = str(Path(folder) / "kept")  # filled by the first of several runs
+        bare, numpy = "python -c pass", "python -c 'import numpy'"
         cases = (
-            ("python -c pass", ["-c", "pass"], ""),
-            ("python -c 'import numpy'", ["-c", "import numpy"], ""),
-            ("snapshot --help", ["-m", "snapshot", "--help"], "python -c pass"),
-            ("snapshot render", render, "python -c 'import numpy'"),
+            (bare, ["-c", "pass"], "", kept),
+            (numpy, ["-c", "import numpy"], "", kept),
+            ("snapshot --help", ["-m", "snapshot", "--help"], bare, kept),
+            ("snapshot render, nothing kept", render, numpy, "off"),
+            ("snapshot render", render, numpy, kept),
+            ("snapshot verify", verify, numpy, kept),
         )
-        walls: dict[str, float] = {}
-        for name, arguments, beside in cases:
-            cpu, wall, _ = _measured(arguments, runs)
-            walls[name] = wall
-            chars = 200_000 if arguments is render else 0
-            more = wall - walls[beside] if beside else None
-            yield Row("process", name, chars, cpu, wall, more, f"s more than {beside}" if beside else "")
+        done: dict[str, float] = {}
+        for name, arguments, beside, cache in cases:
+            cpu, wall, _ = _measured(arguments, runs, SNAPSHOT_CACHE=cache)
+            done[name] = cpu
+            chars = 200_000 if arguments in (render, verify) else 0
+            more = cpu - done[beside] if beside else None
+            said = f"CPU s more than {beside}" if beside else ""
+            yield Row("process", name, chars, cpu, wall, more, said)
 
 
 def memory(sizes: tuple[int, ...]) -> Iterator[Row]:

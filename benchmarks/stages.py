@@ -12,7 +12,7 @@ from benchmarks.measure import Row, Variant, ascii_of, least, mixed_of, text_of,
 from benchmarks.rivals import careful_pillow, naive_pillow
 from snapshot.pages.readback import PageReader
 from snapshot.raster.blit import Blitter
-from snapshot.raster.compress import PROFILES, compressor_for
+from snapshot.raster.compress import PROFILES
 from snapshot.source.source import Source, source_of
 from snapshot.typeset.grid import Grid, set_pages
 
@@ -77,7 +77,7 @@ def _profile(
     setting: Variant, source: Source, grids: list[Grid], pages: list[np.ndarray], profile: str
 ) -> Iterator[Row]:
     """The compressor of a profile alone, and all that leads to it with it."""
-    compressor = compressor_for(profile)
+    compressor = setting.compressor(profile)
     name = f"{setting.name}, {profile}"
     step = -(-len(pages) // _SAMPLE)
     chosen, chars = pages, len(source.text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,16 +23,17 @@ def write_atomic(folder: Path, name: str, data: bytes, *, replace: bool = False,
     path = folder / name
     if not replace and _holds(path, data):
         return
-    handle, temporary = tempfile.mkstemp(prefix=".", suffix=".part", dir=folder)
+    temporary = folder / f".{os.urandom(8).hex()}.part"
+    handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(path)
+        temporary.chmod(mode)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

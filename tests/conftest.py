@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import json
 import os
 import shutil
+import tempfile
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: threads that wait for each other are slow
 if os.environ.get("SNAPSHOT_TEST_WITHOUT_NUMBA"):
     from tests.without_numba import hide
 
     hide()
+# What is kept from run to run lies where it is in nobody's way.
+os.environ["SNAPSHOT_CACHE"] = tempfile.mkdtemp(prefix="snapshot-tests-")
 os.environ.pop("COLUMNS", None)  # what is printed is not folded to the terminal that the tests run in
 
 from dataclasses import replace
@@ -31,6 +35,8 @@ from snapshot.raster.face import load_face
 from snapshot.raster.glyph_text import INKS
 from snapshot.source.marks import END, PAD, PAGE_MARKS
 from snapshot.source.source import Source
+
+atexit.register(shutil.rmtree, os.environ["SNAPSHOT_CACHE"], ignore_errors=True)
 
 
 def _has_numba() -> bool:

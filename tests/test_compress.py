@@ -10,6 +10,8 @@ import time
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 
@@ -192,3 +194,48 @@ def test_threads_share_an_iterator_and_each_item_comes_once(count, most, threads
         parts = list(pool.map(lambda _: [*shared], range(threads)))
     assert sorted(item for part in parts for item in part) == list(range(count))
     assert all(part == sorted(part) for part in parts)
+
+
+def pixels_of(face: str, cell: tuple[int, int]) -> str:
+    """A digest of the pixels of some pages in a face, by Pillow."""
+    layout = replace(layout_for(name="claude-high"), face=face, cell=cell, width=1000, height=1000)
+    text = (
+        "def read(path):\n    return [row.strip() for row in open(path)]\n\nZażółć → “ñ” Ünïcödé ±²½ …\n"
+        * 400
+    )
+    sha = sha256()
+    for page in Typesetter(layout).pages(Source(text), threads=1):
+        with Image.open(BytesIO(page.png)) as image:
+            sha.update(repr(image.size).encode() + np.asarray(image.convert("L")).tobytes())
+    return sha.hexdigest()[:16]
+
+
+@pytest.mark.parametrize(
+    ("face", "cell", "digest"),
+    [
+        ("fira-8x16", (8, 16), "9c4545a8261ea48a"),
+        ("drawn-8x13", (8, 13), "04e96c2c4517e5a5"),
+        ("drawn-9x16", (9, 16), "d5f713b1ce3961db"),
+        ("drawn-7x13", (7, 13), "71eaea03a9096b43"),
+        ("drawn-6x11", (6, 11), "978f524afbb9e060"),
+        ("drawn-11x16", (11, 16), "756e2cacca8f4cbc"),
+    ],
+)
+def test_pixels_are_those_of_earlier_versions(face, cell, digest):
+    """Only a change of the face or of the setting may change them: no other way to draw or compress."""
+    assert pixels_of(face, cell) == digest
+
+
+def test_the_level_goes_by_whether_cells_are_whole_bytes():
+    levels = {name: Typesetter(layout_for(name=name)).compressor("default").level for name in LAYOUTS}
+    for name, level in levels.items():
+        setting = Typesetter(layout_for(name=name))
+        bits = setting.face.cell[0] * {2: 1, 4: 2, 16: 4}[setting.face.levels]
+        assert level == (5 if bits % 8 else 4)
+        assert setting.compressor("small").level == 10
+    scanlines = np.random.default_rng(0).integers(0, 3, (99, 400), dtype=np.uint8)
+    for whole in (False, True):
+        compressor = compressor_for("default", whole_bytes=whole)
+        data = compressor.zlib_stream(scanlines.data, compressor.level)
+        assert zlib.decompress(data) == scanlines.tobytes()
+        assert compressor.library == f"libdeflate {4 if whole else 5}"

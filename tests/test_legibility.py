@@ -14,7 +14,7 @@ from benchmarks.lab_glyphs import GlyphSet, atlas_glyphs, drawn_glyphs, font_gly
 from benchmarks.observer import observe
 from snapshot.errors import FontError, LayoutError
 from snapshot.legibility.kinds import KINDS, scored
-from snapshot.legibility.resized import ASCII, read_resized, resampled, resize_matrix
+from snapshot.legibility.resized import ASCII, read_as_sent, read_resized, resampled, resize_matrix
 from snapshot.models.catalog import profiles
 from snapshot.models.trials import Trial, expected, trial_from
 from snapshot.pages.layout import layout_for
@@ -275,3 +275,21 @@ def test_what_trials_say_is_in_the_layouts():
     assert by_area == [0.351, 0.755, 0.806]
     assert said(gemini, "gemini-3-5-flash", 128) == 0.807 < said(gemini, "gemini-3-5-flash", 176) == 0.934
     assert all(trial.source and trial.as_of for reader in profiles() for trial in reader.trials)
+
+
+@pytest.mark.parametrize("face", ["fira-8x16", "drawn-9x16", "drawn-6x11"])
+def test_a_page_that_is_not_resized_is_read_without_resizing_it(face):
+    """From the glyphs alone comes what the resize to the same size gives: names, rivals, margins."""
+    atlas = atlas_for(load_face(face))
+    known = sorted({int(atlas.glyphs[ord(char)]) for char in ASCII + "éΩя│"})
+    ink = atlas.ink[known] * np.uint8(85)
+    truth = np.random.default_rng(4).integers(0, len(known), (5, 31))
+    height, width = ink.shape[1:]
+    page = (255 - ink[truth].swapaxes(1, 2).reshape(5 * height, 31 * width)).astype(np.uint8)
+    slow = read_resized(page, (page.shape[1], page.shape[0]), ink, truth.shape)
+    quick = read_as_sent(truth, ink)
+    assert (quick.first == slow.first).all()
+    assert np.allclose(quick.margin, slow.margin, atol=0.01)
+    # Of two rivals that are equally near either is right.
+    distances = ((ink[quick.second].astype(int) - ink[truth]) ** 2).mean(axis=(2, 3))
+    assert np.allclose(np.sqrt(distances), quick.margin)

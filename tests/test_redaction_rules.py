@@ -20,6 +20,7 @@ import pytest
 
 import snapshot
 import snapshot.redaction
+from snapshot._lazy import _Uncompiled
 from snapshot.messages import Message, Text, Transcript
 from snapshot.redaction import Redactor, RuleError
 from snapshot.redaction.rules import own_rules, read_rules
@@ -66,7 +67,7 @@ def test_the_check_knows_the_bad_form(pattern, bad):
 
 
 def patterns_of(value: Any) -> Iterator[re.Pattern[str]]:
-    if isinstance(value, re.Pattern):
+    if isinstance(value, re.Pattern | _Uncompiled):
         yield value
     elif isinstance(value, dict):
         for one in value.values():

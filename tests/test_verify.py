@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from base64 import b64decode
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,11 @@ from PIL import Image
 from snapshot.errors import SnapshotError
 from snapshot.legibility.ocr import has_ocr
 from snapshot.legibility.verify import Verdict, verify
+from snapshot.pages.folder import write
+from snapshot.pages.layout import layout_for
 from snapshot.pages.manifest import load_manifest
+from snapshot.pages.render import Typesetter
+from snapshot.source.source import Source
 from snapshot.view.verdict import report_of
 from tests.conftest import small_face
 from tests.test_cli import run
@@ -290,3 +295,24 @@ def test_the_empty_text_is_verified_too(tmp_path):
     assert verify(tmp_path / "pages").passed
     manifest = load_manifest(tmp_path / "pages")
     assert len(manifest.pages) == 1
+
+
+def test_each_page_is_opened_once_and_few_are_resized(tmp_path, monkeypatch):
+    """What `verify` costs: a page is read once, and no more than three are looked at much smaller."""
+    from snapshot.legibility import survey
+    from snapshot.pages.readback import PageReader
+
+    text = "".join(f"def item_{n}(value): return value + {n}\n" for n in range(9_000))
+    setting = Typesetter(replace(layout_for(name="claude-high"), width=504, height=512))
+    write(tmp_path / "pages", Source(text), setting, model="claude-opus-4-8")
+    opened, resized, done = [], [], []
+    cells, read = PageReader.cells, survey.read_resized
+    monkeypatch.setattr(PageReader, "cells", lambda self, png: (opened.append(1), cells(self, png))[1])
+    monkeypatch.setattr(survey, "read_resized", lambda *given: (resized.append(1), read(*given))[1])
+    verdict = verify(tmp_path / "pages", progress=lambda *state: done.append(state))
+    assert verdict.passed
+    assert verdict.pages > 20
+    assert len(opened) == verdict.pages
+    assert len(resized) == verdict.stressed == 3
+    assert done == [(n, verdict.pages) for n in range(1, verdict.pages + 1)]
+    assert verdict.confused

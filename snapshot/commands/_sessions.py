@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,6 +72,8 @@ def choose(arguments: argparse.Namespace) -> None:
 
 
 def _meant(name: str) -> str:
+    if name == "-" or os.path.isfile(name):  # noqa: PTH113 - no error where it can be no path
+        return name
     from snapshot.discovery import resolve
 
     place = resolve(name)

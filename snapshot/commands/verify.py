@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +65,9 @@ def share(text: str) -> float:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    # For matrices as small as these one thread is quicker; several wait for each other. NumPy's library reads
+    # this when it is loaded.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from snapshot.legibility.verify import FLOOR, verify
 
     beside = ""
@@ -71,7 +75,7 @@ def _run(arguments: argparse.Namespace) -> int:
         beside = read_input(arguments.factsheet, "a file of text").decode("utf-8", "replace")
     if arguments.html is not None:
         _refuse_inputs(arguments)
-    with progress("verifying"):
+    with progress("verifying") as show:
         verdict = verify(
             arguments.folder,
             model=arguments.model,
@@ -79,6 +83,7 @@ def _run(arguments: argparse.Namespace) -> int:
             beside=beside,
             ocr=arguments.ocr,
             font=arguments.font,
+            progress=show,
         )
     if arguments.html is not None:
         from snapshot.view.document import html_of
@@ -113,7 +118,8 @@ def _print(verdict: Verdict, factsheet: bool) -> None:
         lines.append(f"  {'ok  ' if check.passed else 'FAIL'}  {check.name:<17}{check.says}")
     if verdict.confused:
         pairs = "  ".join(f"{a}>{b} {count}" for a, b, count in verdict.confused[:_PAIRS_SHOWN])
-        lines.append(f"        {'confused':<17}at {STRESS:g} of the size seen: {pairs}")
+        of = f", on {verdict.stressed} pages" if verdict.stressed < verdict.pages else ""
+        lines.append(f"        {'confused':<17}at {STRESS:g} of the size seen{of}: {pairs}")
     for factor, reading in list(verdict.ocr.items())[1:]:
         pairs = " ".join(f"{a or '∅'}>{b or '∅'}:{count}" for a, b, count in reading.confused[:_PAIRS_SHOWN])
         wrong = f"{reading.error_rate:.3f} of characters wrong"
@@ -156,6 +162,7 @@ def _described(verdict: Verdict) -> dict[str, Any]:
             for score in verdict.kinds
         ],
         "confused": [{"stood": a, "read": b, "count": count} for a, b, count in verdict.confused],
+        "confused_on_pages": verdict.stressed,
         "expected": _expected(verdict.expected),
         "expected_hashes": _expected(verdict.hashes),
         "risks": [

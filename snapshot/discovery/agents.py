@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+from snapshot._toml import parse_toml
 from snapshot.errors import SnapshotError
 
 __all__ = ["VARIABLE", "Agent", "agent_of", "known_agents"]
@@ -107,7 +107,7 @@ def _built_in() -> tuple[Agent, ...]:
 
 def _read(path: Path) -> tuple[Agent, ...]:
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = parse_toml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise SnapshotError(
             f"{path}: {getattr(error, 'strerror', None) or error}; agents are TOML"

@@ -29,7 +29,6 @@ rules are for tools of unknown names: words of the name, and keys that a call mu
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -38,6 +37,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
+from snapshot._toml import parse_toml
 from snapshot.errors import ToolTableError
 
 __all__ = ["MEANINGS", "Commands", "Generic", "Notice", "Program", "Tool", "ToolTable", "tool_table"]
@@ -256,12 +256,12 @@ def _own() -> dict[str, Any]:
 
 def _checked(path: Path) -> dict[str, Any]:
     try:
-        data = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        data = parse_toml(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:
         raise ToolTableError([f"{path}: cannot be read ({error.strerror})"]) from None
     except UnicodeDecodeError:
         raise ToolTableError([f"{path}: is not UTF-8"]) from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise ToolTableError([f"{path}: is no TOML: {error}"]) from None
     mistakes: list[str] = []
     for name, value in data.items():

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ASCII", "Nearest", "read_resized", "resampled", "resize_matrix"]
+__all__ = ["ASCII", "Nearest", "read_as_sent", "read_resized", "resampled", "resize_matrix"]
 
 ASCII = "".join(map(chr, range(32, 127)))
 """The blank and what has ink in ASCII."""
@@ -113,6 +113,24 @@ def read_resized(
     pixels = max(1.0, height * width * seen[0] * seen[1] / (page.shape[0] * page.shape[1]))
     margin = np.sqrt(np.maximum(0, best[1] - best[0]) / pixels)
     return Nearest(names[0].reshape(grid), names[1].reshape(grid), margin.reshape(grid))
+
+
+def read_as_sent(standing: NDArray[np.int64], ink: NDArray[np.uint8]) -> Nearest:
+    """What `read_resized` makes of a page that is not resized at all, from the glyphs alone.
+
+    Each cell is then its glyph to the last pixel, so that distances are those between glyphs.
+
+    Args:
+        standing: number of the glyph that stands in each cell, shape (rows, columns).
+        ink: the glyphs that may stand in a cell, no two alike, as `read_resized` takes them.
+    """
+    flat = ink.reshape(len(ink), -1).astype(np.float64)  # sums of products of bytes are exact in it
+    squares = (flat * flat).sum(axis=1)
+    distances = squares[:, None] + squares - 2 * (flat @ flat.T)
+    np.fill_diagonal(distances, np.inf)
+    second = distances.argmin(axis=0)
+    margin = np.sqrt(distances[second, np.arange(len(ink))] / flat.shape[1])
+    return Nearest(standing, second[standing], margin[standing])
 
 
 def _two_least(values: NDArray[np.floating]) -> tuple[NDArray[np.floating], NDArray[np.int64]]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.legibility.kinds import KINDS, KindScore, scored
-from snapshot.legibility.resized import ASCII, Nearest, read_resized, resampled
+from snapshot.legibility.resized import ASCII, Nearest, read_as_sent, read_resized, resampled
 from snapshot.pages.readback import PageCells
 from snapshot.raster.atlas import Atlas
 from snapshot.source.marks import NEWLINE
@@ -71,7 +71,7 @@ class Survey:
         atlas: the glyphs of all pages.
         kept: which pages, counted from 0, to keep the pictures of.
         kinds: what is read, by kind of text.
-        confused: what is taken for what at `STRESS`, and how often.
+        confused: what is taken for what at `STRESS` on the pages read so, and how often.
         lost: exact strings that are misread.
         worst: the worst cells, the worst first, one for each character.
         pictures: of the pages that were to be kept.
@@ -85,31 +85,39 @@ class Survey:
     worst: list[WorstCell] = field(default_factory=list)
     pictures: list[SeenPage] = field(default_factory=list)
 
-    def add(self, page: int, cells: PageCells, size: tuple[int, int]) -> None:
-        """Read a page, counted from 0, in the width and height it is seen, and much smaller."""
+    def add(self, page: int, cells: PageCells, size: tuple[int, int], *, stressed: bool = True) -> None:
+        """Read a page, counted from 0, in the width and height it is seen, and, if `stressed`, much smaller.
+
+        What is seen as it is sent is not resized to find that out.
+        """
         atlas = self.atlas
         # What stands on the page, and all of ASCII: rivals that are on no page do not mislead.
         names = np.union1d(cells.glyphs, atlas.glyphs[[ord(char) for char in ASCII]])
         # Halves of wide glyphs may be alike, which is no confusion: one stands for all.
         pixels = atlas.ink[names].reshape(len(names), -1)
         _, first, alike = np.unique(pixels, axis=0, return_index=True, return_inverse=True)
-        truth = names[first][alike.reshape(-1)][np.searchsorted(names, cells.glyphs)]
+        standing = alike.reshape(-1)[np.searchsorted(names, cells.glyphs)]
         names = names[first]
+        truth = names[standing]
         ink = atlas.ink[names] * np.uint8(255 // (atlas.face.levels - 1))
         rows, columns = cells.glyphs.shape
-        small = max(1, round(size[0] * STRESS)), max(1, round(size[1] * STRESS))
-        near = read_resized(cells.grey, size, ink, (rows, columns))
-        far = read_resized(cells.grey, small, ink, (rows, columns))
+        if size == (cells.grey.shape[1], cells.grey.shape[0]):
+            near = read_as_sent(standing, ink)
+        else:
+            near = read_resized(cells.grey, size, ink, (rows, columns))
         right = names[near.first] == truth
         text = cells.page_text.replace(NEWLINE, "\n")
         found, lost = scored(text, np.append(right.reshape(-1), True)[cells.places])
         for score in found:
             self.kinds[score.kind] += score
         self.lost |= lost
-        mistaken = (names[far.first] != truth) & (truth != atlas.pad) & (truth != atlas.blank)
-        mistaken &= atlas.codes[truth] >= 0  # of a wide glyph only the first part is named
-        pairs = self._chars(truth[mistaken]), self._chars(names[far.first][mistaken])
-        self.confused.update((a, b) for a, b in zip(*pairs, strict=True) if a != b)
+        if stressed:
+            small = max(1, round(size[0] * STRESS)), max(1, round(size[1] * STRESS))
+            far = read_resized(cells.grey, small, ink, (rows, columns))
+            mistaken = (names[far.first] != truth) & (truth != atlas.pad) & (truth != atlas.blank)
+            mistaken &= atlas.codes[truth] >= 0  # of a wide glyph only the first part is named
+            pairs = self._chars(truth[mistaken]), self._chars(names[far.first][mistaken])
+            self.confused.update((a, b) for a, b in zip(*pairs, strict=True) if a != b)
         seen = SeenPage(cells, atlas, resampled(cells.grey, size))
         if page in self.kept:
             self.pictures.append(seen)

@@ -2,19 +2,19 @@
 
 Proved: the files are those that were rendered, they hold the whole source, each reads back to exactly its
 text, and the reader's provider does not resize them. Measured: what the nearest-glyph reader keeps of them
-as the model sees them (an upper bound, see `snapshot.legibility.resized`) and, on request, what a neural
-reader makes of some of their rows. Known: what published trials let one expect of the reader at that cell
-(`snapshot.models.trials`); where nobody has published one, that is said, and nothing follows from it.
+as the model sees them (an upper bound, see `snapshot.legibility.resized`), what it confuses on up to three
+of them when they are much smaller, and, on request, what a neural reader makes of some of their rows. Known:
+what published trials let one expect of the reader at that cell (`snapshot.models.trials`); where nobody has
+published one, that is said, and nothing follows from it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snapshot.errors import PageError
 from snapshot.facts.factsheet import ranked_facts
 from snapshot.legibility.kinds import KindScore
 from snapshot.legibility.survey import STRESS, Survey, WorstCell
@@ -27,12 +27,15 @@ from snapshot.source.source import Source
 if TYPE_CHECKING:
     from snapshot.legibility.score import Reading
     from snapshot.models.profile import ModelProfile
+    from snapshot.pages.readback import PageCells
 
 __all__ = ["FLOOR", "STRESS", "Check", "Risk", "Verdict", "WorstCell", "verify"]
 
 FLOOR = 0.7
 """Recall below which pages are refused: all cells that published trials call legible are above it."""
 _PAIRS = 12
+# Pages that are looked at much smaller, and those whose pictures a neural reader may get rows of.
+_STRESSED, _PICTURES = 3, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,7 @@ class Verdict:
         checks: in order.
         kinds: what the nearest-glyph reader keeps, by kind of text.
         confused: what it takes for what at `STRESS` of the size seen, and how often; the most frequent first.
+        stressed: pages that this was looked for on.
         expected, hashes: what trials let one expect, of text and of hashes; None where there is no trial.
         worst: the worst cells, the worst first.
         risks: exact strings, the riskiest first.
@@ -87,6 +91,7 @@ class Verdict:
     checks: tuple[Check, ...]
     kinds: tuple[KindScore, ...]
     confused: tuple[tuple[str, str, int], ...]
+    stressed: int
     expected: Expected | None
     hashes: Expected | None
     worst: tuple[WorstCell, ...]
@@ -107,8 +112,14 @@ def verify(
     beside: str = "",
     ocr: bool = False,
     font: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Verdict:
-    """Verify the pages of a folder.
+    """Verify the pages of a folder, each of which is opened once.
+
+    Where the model sees pages in the size they are sent, nothing is resized but the few that are looked at
+    much smaller: what stands in their cells is proved already. Resizing is work with small matrices, for
+    which several threads of a BLAS library wait for each other: with `OPENBLAS_NUM_THREADS=1`, set before
+    NumPy is imported, it takes a fraction of the processor time.
 
     Args:
         folder: a folder that `snapshot.pages.folder.write` wrote.
@@ -117,6 +128,7 @@ def verify(
         beside: text that travels beside the pages, such as a factsheet.
         ocr: ask the neural reader too, which takes about 15 seconds.
         font: the user's font file that the pages were set with.
+        progress: called after each page with the pages done and their total.
 
     Raises:
         PageError: there is no manifest, manifest or source is damaged, or a font file has to be named.
@@ -129,17 +141,19 @@ def verify(
     opened = pages_folder.open_folder(folder, manifest, font=font)
     reader = profile_for(model) if model else opened.layout.reader
     source = pages_folder.read_source(folder, manifest)
-    checks = [*_proofs(folder, manifest, font)]
     resized, scale = _resized(manifest, reader)
-    checks.append(resized)
     count = len(manifest.pages)
-    survey = Survey(opened.atlas, kept=frozenset(_spread(count) if ocr else ()))
-    for at, entry in enumerate(manifest.pages):
-        try:
-            cells = opened.cells(entry)
-        except PageError:
-            continue  # the proofs say so
-        survey.add(at, cells, _seen(entry, reader, manifest))
+    # What is confused follows from the face, and is the same on all pages but for how often.
+    sample = _spread(count, _STRESSED)
+    survey = Survey(opened.atlas, kept=frozenset(_spread(count, _PICTURES) if ocr else ()))
+
+    def look_at(at: int, cells: PageCells) -> None:
+        size = _seen(manifest.pages[at], reader, manifest)
+        survey.add(at, cells, size, stressed=at in sample)
+        if progress is not None:
+            progress(at + 1, count)
+
+    checks = [*_proofs(folder, manifest, font, look_at), resized]
     area = opened.layout.cell[0] * opened.layout.cell[1] * scale**2
     key = model_key(model)
     text = expected(reader.trials, key, area)
@@ -160,6 +174,7 @@ def verify(
         checks=tuple(checks),
         kinds=tuple(survey.kinds.values()),
         confused=tuple((*pair, count) for pair, count in survey.confused.most_common(_PAIRS)),
+        stressed=len(sample),
         expected=text,
         hashes=expected(reader.trials, key, area, hashes=True),
         worst=tuple(survey.worst),
@@ -168,9 +183,11 @@ def verify(
     )
 
 
-def _proofs(folder: Path, manifest: Manifest, font: str | Path | None) -> Iterator[Check]:
-    """That the pages are untampered, complete, and read back."""
-    problems = pages_folder.check(folder, manifest, font=font)
+def _proofs(
+    folder: Path, manifest: Manifest, font: str | Path | None, seen: Callable[[int, PageCells], None]
+) -> Iterator[Check]:
+    """That the pages are untampered, complete, and read back; `seen` gets the cells of each."""
+    problems = pages_folder.check(folder, manifest, font=font, seen=seen)
     extra = pages_folder.foreign_pages(folder, manifest)
     count, chars = len(manifest.pages), sum(entry.stop - entry.start for entry in manifest.pages)
     pages = f"{count} page{'s' * (count != 1)}"
@@ -230,9 +247,9 @@ def _nearest(survey: Survey, floor: float) -> Check:
     return Check("nearest glyph", recall >= floor, f"{recall:.3f} of words and exact strings{least}")
 
 
-def _spread(count: int) -> set[int]:
-    """Up to eight of so many pages, all over them."""
-    return {round(at * (count - 1) / 7) for at in range(8)} if count else set()
+def _spread(count: int, most: int) -> set[int]:
+    """Up to `most` of so many pages, all over them."""
+    return {round(at * (count - 1) / (most - 1)) for at in range(most)} if count else set()
 
 
 def _ocr_check(readings: dict[float, Reading], floor: float) -> Check:

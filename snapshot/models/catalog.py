@@ -37,7 +37,6 @@ the environment variable SNAPSHOT_LAYOUTS (several: separated as PATH is).
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -47,6 +46,7 @@ from pathlib import Path
 from typing import Any
 
 from snapshot._resources import locate
+from snapshot._toml import parse_toml
 from snapshot.errors import LayoutError
 from snapshot.models.profile import ModelProfile, ModelVariant, Peer, Price
 from snapshot.models.schema import (
@@ -109,7 +109,10 @@ def _listed(folder: Path) -> tuple[Path, ...]:
 
 @cache
 def _files_of(folder: Path, changed: int) -> tuple[Path, ...]:  # noqa: ARG001 -- part of the cache's key
-    return tuple(sorted(folder.glob("*.toml")))
+    try:
+        return tuple(sorted(path for path in folder.iterdir() if path.suffix == ".toml"))
+    except OSError:  # it is a file, or may not be read
+        return ()
 
 
 def profiles() -> tuple[ModelProfile, ...]:
@@ -153,7 +156,7 @@ def read_toml(path: Path, changed: int) -> Mapping[str, Any]:  # noqa: ARG001 --
         LayoutError: it cannot be read, or is no TOML.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return parse_toml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise LayoutError(f"{label(path)}: {error.strerror}") from error
     except RecursionError as error:

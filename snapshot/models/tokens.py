@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -145,23 +146,32 @@ def _foreign(codes: NDArray[np.uint32], column: int) -> int:
 def _pair_rates(column: int) -> NDArray[np.int32]:
     """Hundredths of a token by code of a character times 128 plus that of the next."""
     kinds = [_kind(chr(code)) for code in range(128)]
-    usual, less = frozenset(USUAL.split()), frozenset(LESS_FREQUENT.split())
-
-    def rate(one: int, other: int) -> int:
-        if ord(_OTHER) in (one, other):
-            return 0
-        pair = " ".join(sorted((kinds[one], kinds[other])))
-        letters = "".join(sorted((chr(one) + chr(other)).lower()))
-        if letters.isalpha():
-            return RATES[f"{pair} {'usual' if letters in usual else 'less' if letters in less else 'rare'}"][
-                column
-            ]
-        same = pair == "blank blank" or (one == other and pair != "digit digit")
-        return RATES[f"same {kinds[one]}" if same else pair][column]
-
-    table = np.array([rate(one, other) for one in range(128) for other in range(128)], np.int32)
+    names = sorted({*kinds})
+    # By kinds; of two letters it is that of rare neighbours, until the frequent ones have theirs below.
+    by_kind = np.array([[_rate(one, other, column) for other in names] for one in names], np.int32)
+    number = np.array([names.index(kind) for kind in kinds])
+    table = by_kind[number[:, None], number]
+    for code, kind in enumerate(kinds):
+        if f"same {kind}" in RATES and kind != "digit":
+            table[code, code] = RATES[f"same {kind}"][column]
+    blanks = number == names.index("blank")
+    table[np.ix_(blanks, blanks)] = RATES["same blank"][column]
+    for pairs, how in ((USUAL, "usual"), (LESS_FREQUENT, "less")):
+        for one, other in pairs.split():
+            for first, second in product({one, one.upper()}, {other, other.upper()}):
+                pair = " ".join(sorted((kinds[ord(first)], kinds[ord(second)])))
+                codes = ord(first), ord(second)
+                table[codes] = table[codes[::-1]] = RATES[f"{pair} {how}"][column]
+    table[ord(_OTHER)] = table[:, ord(_OTHER)] = 0
+    table = table.reshape(-1)
     table.flags.writeable = False
     return table
+
+
+def _rate(one: str, other: str, column: int) -> int:
+    """The rate of neighbours of two kinds, which are rare neighbours where both are letters."""
+    pair = " ".join(sorted((one, other)))
+    return (RATES.get(pair) or RATES.get(f"{pair} rare") or RATES[f"same {one}"])[column]
 
 
 def _kind(char: str) -> str:

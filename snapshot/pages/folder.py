@@ -11,11 +11,12 @@ run is refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 import snapshot
 from snapshot._files import LOCK, exclusive, read_regular, write_atomic
@@ -38,7 +39,6 @@ from snapshot.pages.readback import MOST_CHARS, PageCells, PageReader, ReadPage,
 from snapshot.pages.render import Page, Typesetter
 from snapshot.parts.characters import LONE_SURROGATE
 from snapshot.raster.atlas import Atlas, atlas_for
-from snapshot.raster.compress import compressor_for
 from snapshot.raster.face import cell_of, extra_of, shipped_faces
 from snapshot.source.marks import reading_guide
 from snapshot.source.repeats import expand_repeats
@@ -64,7 +64,6 @@ __all__ = [
 # Nothing but this package writes such names; "part" files are what a killed run leaves.
 _OURS = re.compile(r"(page-\d{4,}-[0-9a-f]{12}\.png|source-[0-9a-f]{12}\.txt|manifest\.json|\.[\w-]+\.part)")
 _DIGESTED_AT_ONCE = 1 << 20  # characters
-_T = TypeVar("_T")
 _MOST_IN_SOURCE = 1 << 32  # bytes
 _MOST_IN_PAGE = 1 << 26  # bytes of a PNG, which is larger than its pixels where nothing compresses it
 
@@ -183,7 +182,16 @@ class OpenFolder:
         Raises:
             PageError: the page is missing or does not read.
         """
-        return self._named(entry, lambda cells: read_page(cells, most=self.most))
+        return self.said(entry, self.cells(entry))
+
+    def said(self, entry: PageEntry, cells: PageCells) -> ReadPage:
+        """What the cells of the page of an entry say.
+
+        Raises:
+            PageError: they say what no text has.
+        """
+        with self._naming(entry):
+            return read_page(cells, most=self.most)
 
     def cells(self, entry: PageEntry) -> PageCells:
         """What stands in the cells of the page of an entry of `manifest.pages`.
@@ -191,13 +199,14 @@ class OpenFolder:
         Raises:
             PageError: the page is missing or does not read.
         """
-        return self._named(entry, lambda cells: cells)
+        with self._naming(entry):
+            return self.reader.cells(read_regular(self.folder / entry.file, most=_MOST_IN_PAGE))
 
-    def _named(self, entry: PageEntry, then: Callable[[PageCells], _T]) -> _T:
-        """What `then` makes of the cells of a page, with the page's name in errors."""
+    @contextmanager
+    def _naming(self, entry: PageEntry) -> Iterator[None]:
+        """Put the name of a page into errors."""
         try:
-            data = read_regular(self.folder / entry.file, most=_MOST_IN_PAGE)
-            return then(self.reader.cells(data))
+            yield
         except OSError as error:
             raise PageError(f"{entry.file}: {error.strerror}; render the pages again") from error
         except PageError as error:
@@ -286,8 +295,21 @@ def _how_to_get(helper: str) -> str:
     return f": pip install 'snapshot-pages[{extra}]'" if extra else ""
 
 
-def check(folder: Path, manifest: Manifest, *, font: str | Path | None = None) -> list[Mismatch]:
+def check(
+    folder: Path,
+    manifest: Manifest,
+    *,
+    font: str | Path | None = None,
+    seen: Callable[[int, PageCells], None] | None = None,
+) -> list[Mismatch]:
     """Every page that does not say exactly what its span of the retained source says.
+
+    Args:
+        folder: where the pages are.
+        manifest: what stands in it.
+        font: the user's font file that the pages were set with.
+        seen: called with each page that has its glyphs, counted from 0, and its cells: for who wants more of
+            them than this check, so that pages are opened once.
 
     Raises:
         PageError, FontError, LayoutError: the folder cannot be opened or its source is not there.
@@ -295,18 +317,21 @@ def check(folder: Path, manifest: Manifest, *, font: str | Path | None = None) -
 
     source = read_source(folder, manifest)
     text = PreparedText(source)
-    read = open_pages(folder, manifest, font=font)
+    opened = open_folder(folder, manifest, font=font)
     found: list[Mismatch] = []
     marks: list[int] = []
     length = position = 0
-    for entry in manifest.pages:
+    for at_page, entry in enumerate(manifest.pages):
         number, file, start, stop = entry.number, entry.file, entry.start, entry.stop
         if start != position:
             problem = f"starts at character {start}, the page before it stops at {position}"
             found.append(Mismatch(number, file, problem, "complete"))
         position = stop
         try:
-            page = read(entry)
+            cells = opened.cells(entry)
+            if seen is not None:
+                seen(at_page, cells)
+            page = opened.said(entry, cells)
             digest = sha256(read_regular(folder / file, most=_MOST_IN_PAGE)).hexdigest()
         except (PageError, OSError) as error:
             missing = not (folder / file).exists()
@@ -393,7 +418,7 @@ def _manifest(
         schema=SCHEMA,
         version=snapshot.__version__,
         model=model,
-        compression=Compression(profile=compress, library=compressor_for(compress).library),
+        compression=Compression(profile=compress, library=setting.compressor(compress).library),
         layout=LayoutEntry(
             name=layout.name,
             width=layout.width,

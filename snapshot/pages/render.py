@@ -22,8 +22,8 @@ from snapshot.pages.layout import Layout, layout_for
 from snapshot.pages.numba_support import LARGE, can_compile, is_loaded
 from snapshot.pages.prepared import PreparedSource, prepare
 from snapshot.raster.atlas import Atlas
-from snapshot.raster.blit import Blitter
-from snapshot.raster.compress import compressor_for
+from snapshot.raster.blit import Blitter, in_whole_bytes
+from snapshot.raster.compress import Compressor, compressor_for
 from snapshot.raster.face import Face, load_face
 from snapshot.raster.png import encode_png
 from snapshot.raster.user_font import user_face
@@ -99,6 +99,14 @@ class Typesetter:
         face = load_face(layout.face)
         self.face: Face = face if font is None else user_face(font, face)
         self._source: PreparedSource | None = None  # the last one
+
+    def compressor(self, profile: str) -> Compressor:
+        """What compresses the pages of a profile: "default", "fast" or "small".
+
+        Raises:
+            SnapshotError: the profile is none of the three.
+        """
+        return compressor_for(profile, whole_bytes=in_whole_bytes(self.face))
 
     def atlas(self, source: Source) -> Atlas:
         """The glyphs that `source` needs."""
@@ -199,7 +207,7 @@ class Typesetter:
         Raises:
             SnapshotError: `compress` is none of the three.
         """
-        compressor = compressor_for(compress)
+        compressor = self.compressor(compress)
         stop = len(source.text) if stop is None else stop
         if compiled is None:
             compiled = is_loaded() or stop - start >= LARGE

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.errors import FontError
+from snapshot.raster.atlas_file import keep_glyphs, kept_glyphs
 from snapshot.raster.face import Face
 from snapshot.raster.fallback import glyph_of
 from snapshot.raster.freetype_face import FreeTypeFace
@@ -104,6 +105,32 @@ class _Builder:
         copy._wide, copy._beginnings = self._wide.copy(), self._beginnings.copy()
         return copy
 
+    @classmethod
+    def of(cls, atlas: Atlas) -> _Builder:
+        """As it was when it had built the atlas of a face's own glyphs."""
+        builder = cls(atlas.face)
+        builder.ink, builder.codes = list(atlas.ink), atlas.codes.tolist()
+        builder.cells, builder.glyphs = atlas.cells, atlas.glyphs
+        first = np.flatnonzero(atlas.codes >= 0)
+        sizes = np.diff(first, append=atlas.codes.size)
+        for at, size in zip(first.tolist(), sizes.tolist(), strict=True):
+            keys = [part.tobytes() for part in atlas.ink[at : at + size]]
+            if size == 1:
+                builder._narrow.add(keys[0])
+            else:
+                builder._take_wide(keys)
+        return builder
+
+    def _take_wide(self, keys: list[bytes]) -> bool:
+        """Take in a glyph of several parts; False where it, or what it begins with, is another's."""
+        beginnings = [b"".join(keys[:size]) for size in range(1, len(keys) + 1)]
+        if beginnings[-1] in self._beginnings or not self._wide.isdisjoint(beginnings):
+            return False
+        self._wide.add(beginnings[-1])
+        self._beginnings.update(beginnings)
+        self._parts.update(keys)
+        return True
+
     def add(self, code: int, glyph: NDArray[np.uint8]) -> bool:
         """Take in the glyph of a code point or unit; False if it has no ink or looks like an earlier one."""
         if not glyph.any() and code != ord(" "):
@@ -119,13 +146,8 @@ class _Builder:
         else:
             # A bracket's empty half is no blank: each part is told from every narrow glyph.
             parts = [_dotted(part, self._narrow.__contains__) for part in parts]
-            keys = [part.tobytes() for part in parts]
-            beginnings = [b"".join(keys[:size]) for size in range(1, len(keys) + 1)]
-            if beginnings[-1] in self._beginnings or not self._wide.isdisjoint(beginnings):
+            if not self._take_wide([part.tobytes() for part in parts]):
                 return False
-            self._wide.add(beginnings[-1])
-            self._beginnings.update(beginnings)
-            self._parts.update(keys)
         self.cells[code] = len(parts)
         self.glyphs[code] = len(self.ink)
         self.ink += parts
@@ -180,16 +202,21 @@ class _Builder:
                 self.add_twin(code, glyph, chr(code))
 
     def build(self, helpers: tuple[Face, ...] = ()) -> Atlas:
+        return self.built(np.stack(self.ink), np.array(self.codes, np.int32), helpers)
+
+    def built(
+        self, ink: NDArray[np.uint8], codes: NDArray[np.int32], helpers: tuple[Face, ...] = ()
+    ) -> Atlas:
+        """The atlas, where ink and code points of all glyphs are these."""
         pad, end = (int(self.glyphs[ord(mark)]) for mark in (marks.PAD, marks.END))
         # Only the grid may print these two; a source that has them prints their code points.
         self.cells[[ord(marks.PAD), ord(marks.END)]] = 0
-        codes = np.array(self.codes, np.int32)
         first = codes.copy()
         for unit, number in self.units.items():
             first[self.glyphs[number]] = ord(unit.text[0])
         return Atlas(
             replace(self.face, fallback=helpers, missing=()),
-            np.stack(self.ink),
+            ink,
             codes,
             self.cells,
             self.glyphs,
@@ -271,8 +298,22 @@ def _add_drawn(builder: _Builder, drawn: Mapping[int, NDArray[np.uint8]]) -> Non
 
 
 @lru_cache(maxsize=8)
-def _base(face: Face) -> tuple[_Builder, Atlas]:
-    """The face's own glyphs: those drawn, its own, and those of the face behind it."""
+def _base(face: Face) -> Atlas:
+    """The face's own glyphs: those drawn, its own, and those of the face behind it; kept from run to run."""
+    found = kept_glyphs(face)
+    atlas = _drawn_anew(face) if found is None else _with_glyphs(face, *found)
+    needed = [chr(code) for code in range(32, 127)] + list(marks.PAGE_MARKS)
+    lacking = [char for char in needed if not atlas.cells[ord(char)]]
+    if lacking or not (atlas.pad and atlas.end):
+        raise FontError(
+            f"{face.name}: no glyph of its own for {' '.join(lacking) or 'the filling or the end mark'}"
+        )
+    if found is None:
+        keep_glyphs(face, atlas.ink, atlas.codes)
+    return atlas
+
+
+def _drawn_anew(face: Face) -> Atlas:
     width, height = face.cell
     builder = _Builder(face)
     builder.add(ord(" "), np.zeros((height, width), np.uint8))
@@ -284,14 +325,21 @@ def _base(face: Face) -> tuple[_Builder, Atlas]:
     _add_drawn(builder, {code: glyph for code, glyph in drawn.items() if code not in own})
     if face.behind is not None:
         builder.add_face(replace(face.behind, cell=face.cell, levels=face.levels))
-    atlas = builder.build()
-    needed = [chr(code) for code in range(32, 127)] + list(marks.PAGE_MARKS)
-    lacking = [char for char in needed if not atlas.cells[ord(char)]]
-    if lacking or not (atlas.pad and atlas.end):
-        raise FontError(
-            f"{face.name}: no glyph of its own for {' '.join(lacking) or 'the filling or the end mark'}"
-        )
-    return builder, atlas
+    return builder.build()
+
+
+def _with_glyphs(face: Face, ink: NDArray[np.uint8], codes: NDArray[np.int32]) -> Atlas:
+    """The atlas of a face whose own glyphs are these."""
+    builder = _Builder(face)
+    first = np.flatnonzero(codes >= 0)
+    builder.cells[codes[first]] = np.diff(first, append=codes.size)
+    builder.glyphs[codes[first]] = first
+    return builder.built(ink, codes)
+
+
+@lru_cache(maxsize=8)
+def _base_builder(face: Face) -> _Builder:
+    return _Builder.of(_base(face))
 
 
 @lru_cache(maxsize=8)
@@ -302,10 +350,10 @@ def atlas_for(face: Face, needed: tuple[ShapedCluster, ...] = ()) -> Atlas:
         face: the face and its helpers.
         needed: units and characters without a glyph of the face, in the order in which a text has them.
     """
-    builder, atlas = _base(replace(face, fallback=(), missing=()))
+    alone = replace(face, fallback=(), missing=())
     if not needed:
-        return atlas
-    builder = builder.extended(len(needed))
+        return _base(alone)
+    builder = _base_builder(alone).extended(len(needed))
     helped = set()
     for unit in needed:
         helper, glyph = None, builder.composed(unit)

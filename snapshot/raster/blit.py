@@ -2,7 +2,8 @@
 
 Two ways that give the same bytes: NumPy, which is at work at once, and the numba kernel, several times
 quicker once it is loaded. Both take a glyph's pixel row as one number and put numbers side by side into
-64-bit words; only cells of more than 64 bits are set pixel by pixel.
+64-bit words. But NumPy puts cells of 1, 2, 4 or 8 whole bytes (8 pixels at two bits are two) side by side as
+they are, which is quicker, and cells of more than 64 bits are set pixel by pixel.
 """
 
 from __future__ import annotations
@@ -14,17 +15,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.raster.atlas import Atlas
+from snapshot.raster.face import Face
 
-__all__ = ["Blitter", "bit_depth"]
+__all__ = ["Blitter", "bit_depth", "in_whole_bytes"]
 
 _WORD = 64
 # Pixel rows of a glyph that NumPy sets at a time: few calls, and what is between them stays in the cache.
 _AT_ONCE = 4
+# Rows of text that are set at a time where cells are whole bytes, for the same reason.
+_ROWS_AT_ONCE = 8
 
 
 def bit_depth(levels: int) -> int:
     """Bits per pixel for that many ink levels: 1, 2 or 4."""
     return {2: 1, 4: 2, 16: 4}[levels]
+
+
+def in_whole_bytes(face: Face) -> bool:
+    """Whether the pixel rows of a cell of the face are whole bytes of a scanline."""
+    return face.cell[0] * bit_depth(face.levels) % 8 == 0
 
 
 class Blitter:
@@ -67,6 +76,17 @@ class Blitter:
         """The same glyph by glyph."""
         return np.ascontiguousarray(self._strips.T)
 
+    @cached_property
+    def _cell_bytes(self) -> NDArray[np.unsignedinteger] | None:
+        """Glyph by glyph the bytes of each pixel row, as one item: shape (glyphs + 1, cell height).
+
+        None where no number has just the size of a cell's pixel row.
+        """
+        size, odd = divmod(self._cell_bits, 8)
+        if odd or size not in (1, 2, 4, 8):
+            return None
+        return self._columns.astype(f">u{size}").view(f"=u{size}")
+
     def scanlines(
         self, cells: NDArray[np.int32], height: int, *, into: NDArray[np.uint8] | None = None
     ) -> NDArray[np.uint8]:
@@ -89,11 +109,27 @@ class Blitter:
             from snapshot.raster.kernels import pack_rows
 
             pack_rows(cells.view(np.uint32), self._columns, self._cell_bits, text)
+        elif self._cell_bytes is not None:
+            self._put_bytes(cells, self._cell_bytes, text)
         elif self._cell_bits <= _WORD:
             self._put_words(cells, text)
         else:
             self._put_pixels(cells, text)
         return out
+
+    def _put_bytes(
+        self, cells: NDArray[np.int32], items: NDArray[np.unsignedinteger], text: NDArray[np.uint8]
+    ) -> None:
+        """Write rows of text, shape (rows, cell height, 1 + bytes), whose cells are whole bytes.
+
+        A glyph's pixel rows are taken at once, since they stand together, and are then put line by line.
+        """
+        used = cells.shape[1] * items.itemsize
+        text[:, :, 1 + used :] = 255
+        for row in range(0, len(cells), _ROWS_AT_ONCE):
+            taken = items.take(cells[row : row + _ROWS_AT_ONCE], axis=0)
+            lines = np.ascontiguousarray(taken.swapaxes(1, 2)).view(np.uint8)
+            text[row : row + _ROWS_AT_ONCE, :, 1 : 1 + used] = lines
 
     def _put_words(self, cells: NDArray[np.int32], text: NDArray[np.uint8]) -> None:
         """Write rows of text, shape (rows, cell height, 1 + bytes), a group of neighbouring cells at a time.

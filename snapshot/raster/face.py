@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from snapshot._resources import locate
+from snapshot._toml import parse_toml
 from snapshot.errors import FontError
 
 __all__ = ["Face", "can_shape", "cell_of", "extra_of", "load_face", "shipped_faces"]
@@ -129,7 +129,7 @@ def cell_of(name: str) -> tuple[int, int]:
 
 def shipped_faces() -> frozenset[str]:
     """Names of the face files that come with the package."""
-    return frozenset(path.stem for path in locate("fonts").glob("*.toml"))
+    return frozenset(path.stem for path in locate("fonts").iterdir() if path.suffix == ".toml")
 
 
 def extra_of(name: str) -> str:
@@ -144,11 +144,11 @@ def extra_of(name: str) -> str:
 def _read(name: str) -> dict[str, Any]:
     folder = locate("fonts")
     try:
-        table = tomllib.loads((folder / f"{name}.toml").read_text(encoding="utf-8"))
+        table = parse_toml((folder / f"{name}.toml").read_text(encoding="utf-8"))
     except FileNotFoundError:
         known = ", ".join(sorted(path.stem for path in folder.glob("*.toml")))
         raise FontError(f"no face {name}: fonts/ has {known}") from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise FontError(f"fonts/{name}.toml: {error}") from error
     if unknown := table.keys() - _KEYS:
         raise FontError(

@@ -21,13 +21,13 @@ are added. `{n}` is a number that is of no interest.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from snapshot._toml import parse_toml
 from snapshot.recovery.error_body import ErrorFacts, exceptions_of, extract
 from snapshot.recovery.structure import Reading, Structure, limit_key
 
@@ -274,7 +274,7 @@ def _gist(said: ErrorFacts) -> str:
 
 @cache
 def _table() -> _Table:
-    table = tomllib.loads(Path(__file__).with_name("overflow.toml").read_text(encoding="utf-8"))
+    table = parse_toml(Path(__file__).with_name("overflow.toml").read_text(encoding="utf-8"))
     return _Table(
         body=table["body"],
         status_line=re.compile(table["status_line"]["pattern"]),

@@ -7,47 +7,51 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
+from snapshot._lazy import lazy_pattern
+
 __all__ = ["CHECKS", "FREE_CHECKS", "Names", "is_phrase", "varied"]
 
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_HEX = re.compile(r"(?:0x|sha\d{1,3}[:-])?[0-9a-fA-F]+")
-_HASH = re.compile(r"(?:sha\d{1,3}|md5|blake\w{1,3})[:-].*")
+_UUID = lazy_pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_HEX = lazy_pattern(r"(?:0x|sha\d{1,3}[:-])?[0-9a-fA-F]+")
+_HASH = lazy_pattern(r"(?:sha\d{1,3}|md5|blake\w{1,3})[:-].*")
 _NAME = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 _LETTERS = _NAME[:52]
-_END_OF_NAME = re.compile(r"[A-Za-z0-9]+(?:_[A-Za-z0-9]+)?")
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_IDENTIFIER = re.compile(r"[A-Za-z_][\w-]*(?:\.[A-Za-z_]\w*)*")
-_CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
-_PHRASE_WORD = re.compile(r"[a-z]{2,12}\d{0,4}|\d{1,6}")
-_LINE_START = re.compile(r"(?>(?:[-+>*#\s\"'{,\[]|export|set|ENV|\d{1,6}[\t→:|])*)\Z")
-_LINE_END = re.compile(r"[ \t]*(?:\r?\n|\\r?\\?n|\Z|#|[\"'])")
-_SET = re.compile(r"(?:\bset -\w{1,3}|\bsetenv|\bENV|\bsetx|\bARG|\bexport|\bsecret set|\bconfig:set)[ \t]\Z")
-_WEB = re.compile(r"\b(?:curl|curlie|wget|https?)\b")
-_COMMAND = re.compile(
+_END_OF_NAME = lazy_pattern(r"[A-Za-z0-9]+(?:_[A-Za-z0-9]+)?")
+_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_IDENTIFIER = lazy_pattern(r"[A-Za-z_][\w-]*(?:\.[A-Za-z_]\w*)*")
+_CONSTANT = lazy_pattern(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_PHRASE_WORD = lazy_pattern(r"[a-z]{2,12}\d{0,4}|\d{1,6}")
+_LINE_START = lazy_pattern(r"(?>(?:[-+>*#\s\"'{,\[]|export|set|ENV|\d{1,6}[\t→:|])*)\Z")
+_LINE_END = lazy_pattern(r"[ \t]*(?:\r?\n|\\r?\\?n|\Z|#|[\"'])")
+_SET = lazy_pattern(
+    r"(?:\bset -\w{1,3}|\bsetenv|\bENV|\bsetx|\bARG|\bexport|\bsecret set|\bconfig:set)[ \t]\Z"
+)
+_WEB = lazy_pattern(r"\b(?:curl|curlie|wget|https?)\b")
+_COMMAND = lazy_pattern(
     r"\b(?:(?P<joined>mysql\w{0,8}|mariadb(?:-\w{2,8})?|7z)|(?P<said>sshpass)"
     r"|mongo\w{0,8}|redis-cli|psql|openssl|smbclient|ldap\w{3,8}|rabbitmqctl|htpasswd|cqlsh|unzip|zip"
     r"|sqlcmd|bcp|isql|snmp\w{3,6}|(?:docker|podman|registry|az|oc) login)\b"
 )
-_CONNECTION = re.compile(r";[ ]?(?:[A-Za-z][A-Za-z ]{1,39}=|[\"'\s]|\Z)")
-_TEMPLATE = re.compile(r"\$\{|\{\{|%\(|%s|\{\w*\}|\$\(|<\w+>")
-_TYPE = re.compile(
+_CONNECTION = lazy_pattern(r";[ ]?(?:[A-Za-z][A-Za-z ]{1,39}=|[\"'\s]|\Z)")
+_TEMPLATE = lazy_pattern(r"\$\{|\{\{|%\(|%s|\{\w*\}|\$\(|<\w+>")
+_TYPE = lazy_pattern(
     r"(?i:u?int|float|str|string|bytes|char|varchar|text|binary|optional|secretstr)\d{0,4}|[A-Z][A-Za-z]*\d?"
 )
-_SEPARATOR = re.compile(r"[-_./:]")
-_WORDED = re.compile(r"[A-Z]?[a-z]*\d{0,2}|[A-Z]*\d{0,2}|\d+")
-_SHORT_KEY = re.compile(r"(?=(?:\D{0,15}\d){3})(?=(?:\d{0,15}[A-Za-z]){2})[A-Za-z0-9]{8,15}")
-_CALL = re.compile(r"\w[(\[{]|\$[({]|\.\w+\(")
-_CODE = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+\W*")
+_SEPARATOR = lazy_pattern(r"[-_./:]")
+_WORDED = lazy_pattern(r"[A-Z]?[a-z]*\d{0,2}|[A-Z]*\d{0,2}|\d+")
+_SHORT_KEY = lazy_pattern(r"(?=(?:\D{0,15}\d){3})(?=(?:\d{0,15}[A-Za-z]){2})[A-Za-z0-9]{8,15}")
+_CALL = lazy_pattern(r"\w[(\[{]|\$[({]|\.\w+\(")
+_CODE = lazy_pattern(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+\W*")
 _SCHEMES = frozenset(
     ("apikey", "basic", "bearer", "bot", "digest", "genie-key", "key", "splunk", "sso-key", "ssws", "token")
 )
-_ESCAPE_START = re.compile(r"(?:\x1b|\u241b|\^\[|\\(?:x1[bB]|u001[bB]|033|e))\[[0-9;]{0,12}\Z")
-_ESCAPE_REST = re.compile(r"\d{0,3}[A-Za-z]")
-_HEX_PAIR = re.compile(r"[0-9A-F]{2}")
+_ESCAPE_START = lazy_pattern(r"(?:\x1b|\u241b|\^\[|\\(?:x1[bB]|u001[bB]|033|e))\[[0-9;]{0,12}\Z")
+_ESCAPE_REST = lazy_pattern(r"\d{0,3}[A-Za-z]")
+_HEX_PAIR = lazy_pattern(r"[0-9A-F]{2}")
 _SYMBOLS = frozenset("!@#%^*?+=~$&")
 _SHORTEST = 16
 _PROGRAM = ("(", "[", "{")
-_PROGRAM_TEXT = re.compile(r"[{};<>,\"'`]")
+_PROGRAM_TEXT = lazy_pattern(r"[{};<>,\"'`]")
 
 
 @dataclass(frozen=True, slots=True)

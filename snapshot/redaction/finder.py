@@ -60,7 +60,7 @@ class RuleSet:
                     self.leading.setdefault(literal[:2], []).append((literal, order, rule))
                 else:
                     self.close.append((literal, order, rule))
-        sources = (f"(?:{_unnamed(rule.pattern.pattern)})" for _, rule in self.shapes)
+        sources = (f"(?:{_unnamed(rule.source)})" for _, rule in self.shapes)
         self.any_shape = re.compile("|".join(sources)) if self.shapes else None
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from snapshot._lazy import lazy_pattern
+
 __all__ = ["private_keys"]
 
 _LABEL = r"(?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?"
@@ -22,19 +24,19 @@ _LAST = r"=?[A-Za-z0-9+/]{1,15}={0,2}"
 _END = rf"{_DASHES}END {_LABEL} ?-{{4,5}}"
 # Atomic groups: a key is passed over once, whether it has an end or not. A possessive quantifier behind a
 # group would be shorter, but matches what it should not before Python 3.11.5 (gh-106052).
-_KEY = re.compile(
+_KEY = lazy_pattern(
     rf"{_DASHES}BEGIN {_LABEL} ?-{{4,5}}"
     rf"(?P<body>(?>(?:(?>{_GLUE}{{0,40}})(?:{_HEADER}|{_RUN}))+))"
     rf"(?:(?:(?>{_GLUE}{{1,40}}){_LAST}){{0,2}}(?>{_GLUE}{{0,40}}){_END}"
     rf"|(?>{_GLUE}{{1,40}}){_LAST}(?=\s*(?:\Z|\n|\\n|\\?[\"'])))?"
 )
-_TAIL = re.compile(_END)
-_LINE = re.compile(rf"{_GLUE}{{0,12}}{_RUN}\s{{0,4}}")
-_LAST_LINE = re.compile(rf"{_GLUE}{{0,12}}(?:{_RUN}|{_LAST})?\s{{0,4}}")
-_END_OF_LINE = re.compile(rf"(?<![A-Za-z0-9+/]){_RUN}\Z")
+_TAIL = lazy_pattern(_END)
+_LINE = lazy_pattern(rf"{_GLUE}{{0,12}}{_RUN}\s{{0,4}}")
+_LAST_LINE = lazy_pattern(rf"{_GLUE}{{0,12}}(?:{_RUN}|{_LAST})?\s{{0,4}}")
+_END_OF_LINE = lazy_pattern(rf"(?<![A-Za-z0-9+/]){_RUN}\Z")
 _LONGEST_KEY = 1 << 14
 # PuTTY's own form: the lines are counted, and their keyed digest follows.
-_PUTTY = re.compile(
+_PUTTY = lazy_pattern(
     r"Private-Lines: {0,4}\d{1,4}"
     rf"(?P<body>(?>(?:(?>{_GLUE}{{1,40}})[A-Za-z0-9+/]{{16,64}}={{0,2}}){{1,400}})"
     rf"(?:(?>{_GLUE}{{1,40}})[A-Za-z0-9+/]{{1,15}}={{0,2}}(?![A-Za-z0-9+/:-]))?"

@@ -26,13 +26,13 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from snapshot._toml import parse_toml
 from snapshot.errors import SnapshotError
 from snapshot.redaction.checks import CHECKS, FREE_CHECKS, Names
 
@@ -66,7 +66,7 @@ class Rule:
     Attributes:
         kind: what its marks say.
         starts: literals with which `pattern` begins; none: it is tried at each long word, or everywhere.
-        pattern: matched where a literal stands.
+        source: the regular expression that is matched where a literal stands.
         check: what a match must pass besides.
         contextual: known by where it stands, so that its value is searched for as well.
         token: known by its own form, and has or is near a long word.
@@ -76,17 +76,27 @@ class Rule:
 
     kind: str
     starts: tuple[str, ...]
-    pattern: re.Pattern[str]
+    source: str
     check: Check | None = None
     contextual: bool = False
     token: bool = False
     nocase: bool = False
     beside: str = ""
 
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """`source`, compiled at its first use: a text has use for few of the rules."""
+        return _compiled(self.source)
+
+
+@cache
+def _compiled(source: str) -> re.Pattern[str]:
+    return re.compile(source)
+
 
 @cache
 def _table() -> Mapping[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("redaction.toml").read_text(encoding="utf-8"))
+    return parse_toml(Path(__file__).with_name("redaction.toml").read_text(encoding="utf-8"))
 
 
 @cache
@@ -112,6 +122,8 @@ def read_rules(path: str | Path) -> tuple[Rule, ...]:
     Raises:
         RuleError: it cannot be read, or a rule is wrong; says every mistake, each on a line of its own.
     """
+    import tomllib
+
     try:
         table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -128,7 +140,7 @@ def _rule(table: str, entry: Mapping[str, Any]) -> Rule:
     return Rule(
         kind=entry["kind"],
         starts=starts,
-        pattern=re.compile(_expanded(_source(table, entry))),
+        source=_expanded(_source(table, entry)),
         check=CHECKS[entry["check"]] if "check" in entry else None,
         contextual=entry.get("contextual", False),
         token=table == "tokens" and not entry.get("anywhere", False),

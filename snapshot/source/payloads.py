@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from snapshot._lazy import lazy_pattern
 from snapshot.parts.media import media_type_of
 
 __all__ = ["Payload", "payloads"]
@@ -35,32 +36,32 @@ _SHORTEST_ENCODED, _ENCODED_SHARE = 256, 0.2
 # character is looked at a few times at the most, whatever the text.
 _TYPE = r"[\w.+-]{1,100}(?:/|\\/|%2[Ff])[\w.+-]{1,100}"
 _PARAMETER = r"[ ]?;[ ]?(?!base64[ ]?,)[\w.+%*-]{1,100}(?:=(?:\"[^\"\n]{0,200}\"|[^\s;,\"'()<>]{0,200}))?"
-_HEAD = re.compile(
+_HEAD = lazy_pattern(
     rf"data:[ ]?(?P<type>{_TYPE})?(?:{_PARAMETER}){{0,8}}(?P<base64>[ ]?;[ ]?base64[ ]?)?,", re.IGNORECASE
 )
 # Between the lines of a payload: a newline, or an escape for one; indentation and quoting, or the quotes of
 # string literals that are put together.
-_SCHEME = re.compile(r"data:", re.IGNORECASE)
-_BREAK = re.compile(r"(?:[\"']? ?[+\\]?\r?\n|(?:\\r)?\\n|(?:%0[Dd])?%0[Aa])[ \t]{0,80}+(?:[>#|*] ?|[\"'])?")
-_START = re.compile(rf"(?:{_BREAK.pattern}|[ ])?")
-_LETTERS = re.compile(r"[A-Za-z0-9+/]++")
-_URL_LETTERS = re.compile(r"(?>(?:[A-Za-z0-9+/_-]++|%2[BbFfDd]|%5[Ff]|\\/|\\u00(?:2[BbFf]))+)")
-_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\/")
-_PADDING = re.compile(r"(?:=|%3[Dd]|\\u003[Dd]){1,2}")
-_RUN = re.compile(rf"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{{{_NARROWEST},}}+")
+_SCHEME = lazy_pattern(r"data:", re.IGNORECASE)
+_BREAK = lazy_pattern(r"(?:[\"']? ?[+\\]?\r?\n|(?:\\r)?\\n|(?:%0[Dd])?%0[Aa])[ \t]{0,80}+(?:[>#|*] ?|[\"'])?")
+_START = lazy_pattern(rf"(?:{_BREAK.pattern}|[ ])?")
+_LETTERS = lazy_pattern(r"[A-Za-z0-9+/]++")
+_URL_LETTERS = lazy_pattern(r"(?>(?:[A-Za-z0-9+/_-]++|%2[BbFfDd]|%5[Ff]|\\/|\\u00(?:2[BbFf]))+)")
+_ESCAPE = lazy_pattern(r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\/")
+_PADDING = lazy_pattern(r"(?:=|%3[Dd]|\\u003[Dd]){1,2}")
+_RUN = lazy_pattern(rf"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{{{_NARROWEST},}}+")
 _ENCODED = {
-    "'": re.compile(r"[^\s\"'<>]*+"),
-    "(": re.compile(r"[^\s\"'<>()]*+"),
-    '"': re.compile(r"[^\s\"<>]*+"),
+    "'": lazy_pattern(r"[^\s\"'<>]*+"),
+    "(": lazy_pattern(r"[^\s\"'<>()]*+"),
+    '"': lazy_pattern(r"[^\s\"<>]*+"),
 }
 
 # A MIME part: its header fields in any order, an empty line, and lines of base64.
-_MIME = re.compile(
+_MIME = lazy_pattern(
     r"^[ \t>]{0,80}content-transfer-encoding[ \t]*:[ \t]*[\"']?base64[\"']?[ \t]*\r?$",
     re.IGNORECASE | re.MULTILINE,
 )
-_MIME_TYPE = re.compile(r"content-type[ \t]*:[ \t]*([\w.+-]{1,100}/[\w.+-]{1,100})", re.IGNORECASE)
-_MIME_LINE = re.compile(r"[ \t>]{0,80}[A-Za-z0-9+/]++={0,2}[ \t]*+\r?")
+_MIME_TYPE = lazy_pattern(r"content-type[ \t]*:[ \t]*([\w.+-]{1,100}/[\w.+-]{1,100})", re.IGNORECASE)
+_MIME_LINE = lazy_pattern(r"[ \t>]{0,80}[A-Za-z0-9+/]++={0,2}[ \t]*+\r?")
 _FIELDS = 40  # lines of a header
 
 # Every bare payload has a run as long as its narrowest line. Searching for that costs a tenth of the pattern.

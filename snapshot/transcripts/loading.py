@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol, cast
 
 from snapshot.errors import TranscriptError
@@ -12,11 +12,11 @@ from snapshot.messages import Transcript
 from snapshot.transcripts.io.harness import Rules, read_rules
 from snapshot.transcripts.io.json_values import plain
 from snapshot.transcripts.io.jsonl import sample
-from snapshot.transcripts.io.source import TEXT_HINT, Sample, Source
+from snapshot.transcripts.io.source import MISSING, TEXT_HINT, Sample, Source
 from snapshot.transcripts.io.unpack import binary_kind
 from snapshot.transcripts.reading.threads import Conversation, Detection, Thread, choose, one_thread
 from snapshot.transcripts.reading.unknown import unread
-from snapshot.transcripts.registry import FORMATS, unknown_format
+from snapshot.transcripts.registry import FORMATS, FROM_TEXT, unknown_format
 
 __all__ = ["conversations", "detect", "detected", "from_messages", "load", "with_rows"]
 
@@ -212,8 +212,16 @@ def _threads(reader: _Reader, source: Source) -> Sequence[Thread]:
 
 def _detected(source: Source) -> tuple[Detection, ...]:
     first = sample(source)
-    found = (reader.detect(first) for reader in map(_reader, FORMATS))
+    found = (reader.detect(first) for reader in map(_reader, _possible(first)))
     return tuple(sorted(filter(None, found), key=lambda one: one.confidence, reverse=True))
+
+
+def _possible(sample: Sample) -> Iterator[str]:
+    """The formats that a sample may have by what it begins with; only their readers are imported."""
+    is_json = sample.document is not MISSING or bool(sample.rows)
+    for name in FORMATS:
+        if name == "text" or (bool(sample.text) if name in FROM_TEXT else is_json):
+            yield name
 
 
 def _reader_of(source: Source, name: str | None) -> _Reader:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["FORMATS", "READ_ONLY", "RESUMABLE", "unknown_format"]
+__all__ = ["FORMATS", "FROM_TEXT", "READ_ONLY", "RESUMABLE", "unknown_format"]
 
 # Names of the formats, each with its module of the same name. Of two that are equally sure, the
 # first one reads.
@@ -38,6 +38,9 @@ FORMATS = (
     "markdown",
     "text",
 )
+
+FROM_TEXT = ("chatml", "aider", "markdown", "text")
+"""Those that are told by text and not by JSON: the last one takes whatever is left."""
 
 READ_ONLY = (
     "gemini-cli",

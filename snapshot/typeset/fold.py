@@ -15,7 +15,6 @@ Folding twice is folding once. A line depends on no other line.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +23,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from snapshot._lazy import lazy_pattern
 from snapshot.source.codepoints import code_points
 from snapshot.source.marks import SCOPE
 from snapshot.typeset.terminal import may_be_overwritten, overwritten
@@ -33,7 +33,7 @@ __all__ = ["Folded", "fold", "may_fold"]
 _CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 # A string ends at its terminator, and may hold no control before it: so a stray introducer in binary output
 # swallows nothing, no sequence goes over the end of a line, and every scan ends at the next introducer.
-_STRING = r"[\x20-\x7e\xa0-\U0010ffff]*+"
+_STRING = r"[^\x00-\x1f\x7f-\x9f]*+"
 _SEQUENCE = (
     r"(?:\x1b\[|\x9b)[\x30-\x3f]*+[\x20-\x2f]*+[\x40-\x7e]"
     rf"|(?:\x1b\]|\x9d){_STRING}(?:\x07|\x1b\\|\x9c)"
@@ -43,12 +43,12 @@ _SEQUENCE = (
     # Cut off by the end of its line.
     r"|\x1b(?:\[[\x30-\x3f]*+)?[\x20-\x2f]*+(?=[\r\n]|\Z)"
 )
-_FOLDS = re.compile(
+_FOLDS = lazy_pattern(
     rf"(?P<sequence>{_SEQUENCE})|(?P<newline>\r++\n?)|(?P<control>(?>(?:(?!{_SEQUENCE})[{_CONTROL}])+))"
 )
 # A string that nothing ends.
-_OPEN_STRING = re.compile(rf"\x1b[\]PX^_]{_STRING}")
-_LINE = re.compile(r"[^\n]+")
+_OPEN_STRING = lazy_pattern(rf"\x1b[\]PX^_]{_STRING}")
+_LINE = lazy_pattern(r"[^\n]+")
 _AT_ONCE = 1 << 18  # characters that are looked through at a time
 _COUNTED_AS = {
     "sequence": "control sequences",

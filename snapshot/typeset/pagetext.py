@@ -10,7 +10,6 @@ Everything is whole-text work on arrays of code points; no Python loop runs over
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from snapshot._lazy import lazy_pattern
 from snapshot.source import marks
 from snapshot.source.codepoints import code_points, from_code_points
 from snapshot.typeset.coverage import Coverage
@@ -332,7 +332,7 @@ def _hex_length(values: NDArray[np.uint32]) -> NDArray[np.int64]:
     return np.searchsorted(16 ** np.arange(1, 8), values, side="right") + 1
 
 
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     rf"[{marks.DIGITS}]+"
     # A name ends before the next bracket, whichever it is, so that no bracket is looked for over and over.
     rf"|{marks.OPEN}(?:(?P<hex>[0-9A-F]+(?:\.[0-9A-F]+)*)|(?P<name>[^{marks.OPEN}{marks.CLOSE}]+)){marks.CLOSE}"

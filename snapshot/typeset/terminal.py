@@ -16,27 +16,29 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
+from snapshot._lazy import lazy_pattern
+
 __all__ = ["LONGEST_LINE", "may_be_overwritten", "overwritten"]
 
 Span = tuple[int, int]
 
 # What starts a line anew: a carriage return, or a move to the first column.
-_RETURN = re.compile(r"\r|\x1b\[[01]?G")
-_SEQUENCE = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]")
-_ERASES = re.compile(r"\x1b\[[02]?K")
+_RETURN = lazy_pattern(r"\r|\x1b\[[01]?G")
+_SEQUENCE = lazy_pattern(r"\x1b\[[0-?]*+[ -/]*+[@-~]")
+_ERASES = lazy_pattern(r"\x1b\[[02]?K")
 _ERASED = "\x1b[2K"
 # What progress is shown by: shares, counts of a total, rates, bars, spinners.
-_PROGRESS = re.compile(
+_PROGRESS = lazy_pattern(
     r"\d *%|\d ?/ ?\d|\bit/s\b|\bs/it\b|B/s\b|\b(?:eta|ETA)\b|[#=\-.>_]{3}"
     r"|[\u2580-\u259f\u2801-\u28ff\u2501\u2578-\u257f]|\A\s*[|/\\\-\u25d0-\u25d3]\s*\Z"
 )
-_DIGITS = re.compile(r"\d+")
-_LETTER = re.compile(r"[^\W\d_]")
+_DIGITS = lazy_pattern(r"\d+")
+_LETTER = lazy_pattern(r"[^\W\d_]")
 # Characters and words of a state that are looked at: it is a line of a terminal.
 _LOOKED_AT, _WORDS = 1000, 40
 LONGEST_LINE = 1 << 16
 """Characters of the longest line that is taken for one of a terminal, all its states together."""
-_CELL = re.compile(r"(?P<back>\x08+)|(?P<sequence>\x1b\[[0-?]*+[ -/]*+[@-~])|.", re.DOTALL)
+_CELL = lazy_pattern(r"(?P<back>\x08+)|(?P<sequence>\x1b\[[0-?]*+[ -/]*+[@-~])|.", re.DOTALL)
 
 
 def may_be_overwritten(text: str) -> bool:

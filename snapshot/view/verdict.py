@@ -78,7 +78,8 @@ def _kinds(verdict: Verdict) -> Iterator[str]:
     )
     if verdict.confused:
         pairs = ", ".join(f"{_char(a)} → {_char(b)} ({count:,})" for a, b, count in verdict.confused)
-        yield f"<p>At {STRESS:g} of that size it takes most often: {pairs}.</p>"
+        of = f", on {verdict.stressed} of the pages," if verdict.stressed < verdict.pages else ""
+        yield f"<p>At {STRESS:g} of that size{of} it takes most often: {pairs}.</p>"
 
 
 def _misread(verdict: Verdict) -> Iterator[str]:

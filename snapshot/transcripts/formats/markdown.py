@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from snapshot._lazy import lazy_pattern
 from snapshot.messages import Role, Text, Transcript
 from snapshot.transcripts.io.source import Sample, Source
 from snapshot.transcripts.reading.build import Builder
@@ -26,17 +27,17 @@ _AROUND = r"[^\w\s#*<>\[\](){}|/\\`]{0,3}\s*"
 _TAIL = r"(?:\s*[(\[][^)\]\n]{0,60}[)\]])?"
 _BOLD = r"(?:\*\*|__)"
 _STYLES = {
-    "headings": re.compile(
+    "headings": lazy_pattern(
         rf"#{{1,6}}[ \t]+{_AROUND}(?:\*\*)?{_NAME}(?:\*\*)?{_TAIL}\s*:?(?:\*\*)?{_TAIL}[ \t]*#*(?P<rest>)$",
         re.I,
     ),
-    "bold names": re.compile(
+    "bold names": lazy_pattern(
         rf"{_AROUND}{_BOLD}{_NAME}{_TAIL}\s*(?::{_BOLD}|{_BOLD}{_TAIL}[ \t]*(?::|$))[ \t]*(?P<rest>.*)$", re.I
     ),
-    "names at line starts": re.compile(rf"{_NAME}:(?:[ \t]+(?P<rest>.*))?$", re.I),
+    "names at line starts": lazy_pattern(rf"{_NAME}:(?:[ \t]+(?P<rest>.*))?$", re.I),
 }
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(?P<info>.*)$")
-_RULE = re.compile(r"\n[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*\n*\Z")
+_FENCE = lazy_pattern(r" {0,3}(`{3,}|~{3,})(?P<info>.*)$")
+_RULE = lazy_pattern(r"\n[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*\n*\Z")
 _LEAD = 40  # lines that may stand before the first turn: a title, a date, who exported it
 
 

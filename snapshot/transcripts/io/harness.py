@@ -7,7 +7,6 @@ program did. The work is linear in the text, whatever stands in it.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from snapshot._resources import locate
+from snapshot._toml import parse_toml
 from snapshot.errors import TranscriptError
 
 __all__ = ["NONE", "Piece", "Rules", "read_rules", "rules_for"]
@@ -215,7 +215,7 @@ def _held(text: str, tags: frozenset[str]) -> dict[str, str] | None:
 @cache
 def _built_in() -> tuple[tuple[frozenset[str], Rules], ...]:
     path = locate("transcripts/io/harness.toml")
-    return tuple(_tables(tomllib.loads(path.read_text(encoding="utf-8")), path))
+    return tuple(_tables(parse_toml(path.read_text(encoding="utf-8")), path))
 
 
 def rules_for(name: str, more: Sequence[tuple[frozenset[str], Rules]] = ()) -> Rules:
@@ -233,6 +233,8 @@ def read_rules(path: str | PathLike[str]) -> tuple[tuple[frozenset[str], Rules],
     Raises:
         TranscriptError: no such file, or not of the form of `harness.toml`; says where.
     """
+    import tomllib
+
     name = fspath(path)
     try:
         return tuple(_tables(tomllib.loads(Path(name).read_text(encoding="utf-8")), Path(name)))

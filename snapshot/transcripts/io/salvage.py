@@ -6,12 +6,13 @@ import json
 import re
 from dataclasses import dataclass
 
+from snapshot._lazy import lazy_pattern
 from snapshot.transcripts.io.json_values import parse
 
 __all__ = ["Saved", "salvaged"]
 
 # Strings as a whole, so that brackets inside them are none; a string without an end matches up to there.
-_TOKENS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[][{},:]', re.DOTALL)
+_TOKENS = lazy_pattern(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[][{},:]', re.DOTALL)
 # Where formats keep their records, and how deep below the start at most; what stands deeper, or under
 # another name, is a piece of a record.
 _RECORDS = {
