@@ -61,7 +61,8 @@ def test_what_is_planted_stands_once_and_all_over_the_page(chars):
             assert source.count(str(question.answer)) == 1
             assert source.index(str(question.answer)) / len(source) == pytest.approx(question.place, abs=0.1)
     thirds = Counter(int(question.place * 3) for question in text.questions if question.kind in EXACT)
-    assert min(thirds.values()) >= 3
+    # On a short page the passage fills most of a third.
+    assert min(thirds[third] for third in range(3)) >= (4 if chars > 10_000 else 1)
     assert [question.number for question in text.questions] == list(range(1, 35))
     assert source.count(f"passage {text.passage_key} ") == 2
     assert text.passage in source

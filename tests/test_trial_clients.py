@@ -197,7 +197,8 @@ def test_ten_kills_of_the_command(tmp_path):
 
     with FakeProvider(reply=reply) as fake:
         command = [
-            sys.executable, "-m", "snapshot", "trial", "my-claude", "--like", "claude-haiku-4-5", "--seed", "5",
+            sys.executable, "-m", "snapshot", "trial", "my-claude", "--like", "claude-haiku-4-5",
+            "--seed", "5",
             "--base-url", fake.url + "/v1", "--price", "1,5", "--budget", str(budget), "--pages", "4",
             *(word for name in names for word in ("--arm", name)), "-o", str(folder),
         ]  # fmt: skip

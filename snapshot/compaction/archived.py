@@ -22,7 +22,7 @@ from snapshot.serialization import from_json, to_json
 from snapshot.source.repeats import fold_repeats, original_span
 from snapshot.source.source import Source, source_of
 
-__all__ = ["CLOSING", "OPENING", "Archived", "Changed", "Found", "PagedPart"]
+__all__ = ["CLOSING", "OPENING", "WORDS", "Archived", "Changed", "Found", "PagedPart"]
 
 OPENING = "== ARCHIVE OF EARLIER MESSAGES =="
 """First line of the text that leads the pages in a request."""
@@ -30,6 +30,8 @@ CLOSING = "== END OF ARCHIVE =="
 """First line of the text that follows them."""
 
 SCHEMA = "snapshot-pages/archive/3"
+WORDS = 2
+"""Version of the words that an archive is made with."""
 _FORMER_SCHEMA = "snapshot-pages/archive/1"
 _SCHEMAS = (SCHEMA, "snapshot-pages/archive/2", _FORMER_SCHEMA)
 
@@ -118,6 +120,7 @@ class Archived:
         changed: messages outside the middle that stand in the request with parts replaced.
         parts: parts of these that stand on pages of their own, or are clipped.
         tail: tokens of what stayed word for word behind the middle when this was made.
+        words: which version of our own words the request has; see `snapshot.compaction.former_words`.
     """
 
     head: int
@@ -141,6 +144,7 @@ class Archived:
     changed: tuple[Changed, ...] = ()
     parts: tuple[PagedPart, ...] = ()
     tail: int = 0
+    words: int = WORDS
     former_schema: bool = field(default=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -291,6 +295,7 @@ class Archived:
                     for item in self.changed
                 ],
                 "tail": self.tail,
+                "words": self.words,
                 "parts": [
                     {
                         "message": part.message,
@@ -368,6 +373,7 @@ class Archived:
                 for number, original, sent in value.get("changed", ())
             ),
             tail=_count(value.get("tail", 0)),
+            words=_count(value.get("words", 1)),
             parts=tuple(
                 PagedPart(
                     _count(part["message"]),

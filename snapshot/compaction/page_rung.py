@@ -7,7 +7,8 @@ from math import ceil
 from typing import ClassVar
 
 from snapshot.compaction.archive import Archive
-from snapshot.compaction.assemble import FACTS_LEAD, archive_messages, left_out_text
+from snapshot.compaction.archived import WORDS
+from snapshot.compaction.assemble import archive_messages, left_out_text
 from snapshot.compaction.beside import FACTS, Beside, facts_of, live_state, statements_for
 from snapshot.compaction.candidate import Candidate, Step
 from snapshot.compaction.context import Context
@@ -66,6 +67,8 @@ class PageRung:
             layout.name,
             reasoning=self.reasoning,
             focus=context.options.focus,
+            # What is gone on with keeps its words, so that what was sent stays as it is.
+            words=context.former.words if context.former and context.former.pages else WORDS,
         )
         if not archive.source.text:
             return Step(None, "there is nothing between head and tail")
@@ -187,7 +190,7 @@ def _verbatim_room(context: Context, layout: Layout) -> int:
 
 
 def _facts_room(context: Context) -> int:
-    return int(FACTS * context.budget.goal) + context.estimator.text(FACTS_LEAD)
+    return int(FACTS * context.budget.goal)
 
 
 def _with_facts(candidate: Candidate, whole: int) -> Candidate:

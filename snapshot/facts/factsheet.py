@@ -40,7 +40,10 @@ _RISK = {
 _TWIN, _TWIN_ASKED = 2.0, 8.0
 # Tokens of separator and page that each string takes beside its own.
 _AROUND = 2.0
-_HEAD = "Exact strings, spelled as they are (pN: on page N). Where a page looks different, trust this list."
+_HEAD = (
+    "Exact strings, spelled as they are (pN: on the Nth image). "
+    "Where a page looks different, trust this list."
+)
 _HEAD_UNPAGED = "Exact strings, spelled as they are."
 _NO_PAGE = "no page"
 # Pages that a line names; more are a plus sign.

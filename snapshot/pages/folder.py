@@ -458,7 +458,7 @@ def _manifest(
             tokens=sum(entry.tokens for entry in entries),
             text_tokens=text_tokens(expand_repeats(source.text, source.marks), layout.reader),
         ),
-        guide=reading_guide(lines=bool(layout.text_columns), repeats=bool(source.repeats)),
+        guide=reading_guide(lines=bool(layout.text_columns), repeats=bool(source.repeats), text=source.text),
         pages=tuple(entries),
     )
 

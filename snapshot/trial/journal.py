@@ -103,8 +103,9 @@ class Journal:
             self.held.pop(attempt, None)
         elif row["event"] == "answer":
             self.held.pop(attempt, None)
-            fields = {name: row[name] for name in Record.__slots__}
-            record = Record(**{**fields, "usd": Decimal(row["usd"])})
+            fields: dict[str, Any] = {name: row[name] for name in Record.__slots__}
+            fields["usd"] = Decimal(row["usd"])
+            record = Record(**fields)
             self.answers[record.call] = record
 
     def _add(self, row: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -214,7 +214,7 @@ class _Runner:
 
 
 @contextmanager
-def opened(plan: Plan, folder: Path) -> Iterator[Journal]:
+def opened(plan: Plan, folder: Path) -> Generator[Journal, None, None]:
     """The journal of a trial's folder, held against other processes; plan and key are kept beside it.
 
     Raises:

@@ -262,7 +262,7 @@ def _gemini(base_url: str, key: str) -> Sender:
                     config=config,
                 )
         except errors.APIError as error:
-            headers = getattr(error.response, "headers", None) or {}
+            headers: Any = getattr(error.response, "headers", None) or {}
             return _failed(error.code, _line(error), headers.get("retry-after"))
         except Exception as error:
             if _names(error) & {"HTTPError", "InvalidURL", "OSError"}:
@@ -275,7 +275,7 @@ def _gemini(base_url: str, key: str) -> Sender:
             written = (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)
         chosen = answer.candidates[0] if answer.candidates else None
         ended = getattr(getattr(chosen, "finish_reason", None), "name", "") or ""
-        parts = (chosen.content.parts or []) if chosen is not None and chosen.content else []
+        parts: list[Any] = (chosen.content.parts or []) if chosen is not None and chosen.content else []
         text = "".join(part.text for part in parts if part.text and not part.thought)
         blocked = chosen is None or ended in _GEMINI_REFUSALS
         stop: Stop = "refusal" if blocked else "length" if ended == "MAX_TOKENS" else "end"
@@ -328,7 +328,7 @@ def _completion(answer: dict[str, Any]) -> Reply:
     stop: Stop = (
         "refusal" if refusal or ended == "content_filter" else "length" if ended == "length" else "end"
     )
-    usage = answer.get("usage") or {}
+    usage: dict[str, Any] = answer.get("usage") or {}
     return Reply(
         str(refusal or message.get("content") or ""), stop, usage.get("prompt_tokens"),
         usage.get("completion_tokens"), str(answer.get("id") or ""),

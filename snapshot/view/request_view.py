@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from snapshot.compaction.archived import CLOSING, OPENING, Archived
-from snapshot.compaction.assemble import CONTINUED, FACTS_LEAD, archive_messages
+from snapshot.compaction.assemble import CONTINUED, archive_messages, is_facts
 from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.places import is_place
 from snapshot.errors import FontError, LayoutError
@@ -169,7 +169,7 @@ class _Walk:
             return _SUMMARY if archive.summary else _GUIDE
         if text.startswith(CLOSING):
             return "close", "End of the archive"
-        if text.startswith(FACTS_LEAD) or _same(text, archive.facts):
+        if is_facts(archive, text):
             return "facts", "Factsheet: exact strings, as text"
         if _same(text, archive.ledger):
             return "ledger", "State at the cut"

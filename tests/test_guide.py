@@ -1,0 +1,177 @@
+"""What stands beside pages: only marks that occur are explained, what was sent stays, old words are found."""
+
+from __future__ import annotations
+
+import json
+import string
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+
+from snapshot.compaction.archive import Archive
+from snapshot.compaction.archived import CLOSING, OPENING, WORDS
+from snapshot.compaction.assemble import archive_messages
+from snapshot.compaction.compact import compact
+from snapshot.messages import Image, Message, Text
+from snapshot.source.marks import first_marks, reading_guide
+from snapshot.transcripts import load
+from tests.conftest import HERE
+from tests.test_docs import talk
+
+FORMER = json.loads((HERE / "data" / "former_words.json").read_text(encoding="utf-8"))
+
+
+def words(messages: tuple[Message, ...]) -> list[str]:
+    return [
+        part.text if isinstance(part, Text) else "IMAGE" for message in messages for part in message.parts
+    ]
+
+
+def parts_of(body: dict[str, Any]) -> list[str]:
+    """Texts of a request's user messages, and a word for each image."""
+    found: list[str] = []
+    for message in body["messages"]:
+        content = message["content"]
+        items = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        found += [item.get("text") or f"<{item['type']}>" for item in items]
+    return found
+
+
+# --- only what occurs
+
+SHOWN = {
+    "tab": ("a\tb", "⇥ is a tab"),
+    "foreign": ("caf\u00e9 \u4e2d", "hexadecimal"),
+    "right to left": ("\u05d0\u05d1", "right to left"),
+    "entries": ("⁋user\nhi", "opens an entry"),
+    "arguments": ("⁋call 1 ls‣path:1", "names an argument"),
+    "elisions": ("✂ 30 lines ✂", "left out here"),
+    "long": ("key " + "".join(Random(1).choices(string.hexdigits, k=90)), "not legible on the pages"),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_mark_is_explained_where_it_occurs_and_not_elsewhere(name):
+    text, said = SHOWN[name]
+    assert said in reading_guide(text=text)
+    assert first_marks("x " + text)[name] == first_marks(text)[name] + 2
+    assert said not in reading_guide(text="Nothing but words.\nAnd   blanks.")
+    assert said in reading_guide()
+
+
+@pytest.mark.parametrize(
+    "text", ["-" * 200, "=" * 90, "/usr/lib/python3/" * 8, "words_of_a_long_name_" * 6, "a" * 64, "1" * 80]
+)
+def test_what_is_long_but_not_random_is_not_called_illegible(text):
+    assert "long" not in first_marks(f"see {text} there")
+
+
+def test_the_guide_says_when_not_to_trust_the_eye():
+    for guide in (reading_guide(text="x"), reading_guide(lines=True)):
+        assert "null" in guide
+        assert "do\nnot guess" in guide
+
+
+# --- the request as a model reads it
+
+
+def test_a_request_says_each_thing_once():
+    done = compact(talk(40), model="claude-opus-4-8", window=60_000)
+    assert done.archive is not None
+    said = parts_of(done.request("anthropic"))
+    whole = "\n".join(said)
+    assert whole.count("Exact strings, spelled as they are") == 1
+    assert "Exact strings on the pages" not in whole
+    assert "⇥" not in next(text for text in said if text.startswith(OPENING))
+    lead = next(text for text in said if text.startswith(OPENING))
+    assert "live is in the last of the user's words" in lead
+    assert "read_archive" in lead
+    assert any(text.startswith(CLOSING) and "what is to be done now" in text for text in said)
+
+
+# --- what was sent stays
+
+
+def growing() -> list[dict[str, Any]]:
+    """A conversation that has further marks only later on."""
+    messages = talk(60)
+    messages[11:11] = [
+        {"role": "assistant", "content": "A table:\ta\tb, and \u05e9\u05dc\u05d5\u05dd."},
+        {"role": "user", "content": "Go on."},
+    ]
+    return messages
+
+
+def test_a_note_comes_before_the_first_page_that_wants_it_and_nothing_before_changes():
+    messages = growing()
+    archive, before = None, list[str]()
+    noted, kept = False, 0
+    for count in range(19, 43, 4):
+        done = compact(messages[:count], model="claude-opus-4-8", window=70_000, archive=archive)
+        if done.archive is None or not done.archive.pages:
+            continue
+        archive = done.archive
+        said = words(archive_messages(archive))
+        lead = said[0]
+        assert lead.startswith(OPENING)
+        if before and lead == before[0]:
+            full = before[: max(0, len([*before]) - 1 - before[::-1].index("IMAGE"))]
+            assert said[: len(full)] == full
+            kept += len(full)
+        text = archive.printed.text
+        spans = archive.printed_pages or archive.pages
+        for name, at in first_marks(text[spans[0][0] : spans[-1][1]]).items():
+            note = SHOWN.get(name, ("", "lines shown before"))[1]
+            page = next(n for n, (_, stop) in enumerate(spans) if at + spans[0][0] < stop)
+            images = [n for n, item in enumerate(said) if item == "IMAGE"]
+            places = [n for n, item in enumerate(said) if item != "IMAGE" and note in item]
+            assert len(places) == 1, name
+            assert places[0] < images[page]
+            assert page == 0 or places[0] > images[page - 1]
+            noted |= page > 0 and name in ("tab", "right to left")
+        before = said
+    assert archive is not None
+    assert noted
+    assert kept > 3
+
+
+# --- old words
+
+
+def test_an_archive_of_former_words_is_found_in_its_request():
+    archive = Archive.from_json(json.dumps(FORMER["archive"]))
+    assert archive.words == 1 < WORDS
+    there = load(json.dumps(FORMER["request"]).encode())
+    whole = archive.restore(there)
+    assert len(whole.messages) == len(there.messages) + len(archive.messages)
+    texts = [text for message in whole.messages for text in words((message,))]
+    assert not any(OPENING in text or CLOSING in text for text in texts)
+    # With the words of now it would not have been found.
+    with pytest.raises(Exception, match="archive"):
+        replace(archive, words=WORDS).restore(there)
+
+
+def test_what_is_gone_on_with_keeps_its_words():
+    archive = Archive.from_json(json.dumps(FORMER["archive"]))
+    lead = FORMER["request"]["messages"][0]["content"][1]["text"]
+    assert words(archive_messages(archive))[0] == lead
+    more = [
+        {"role": "assistant", "content": "Yes. " * 3000},
+        {"role": "user", "content": "And now the rest."},
+        {"role": "assistant", "content": "Well. " * 3000},
+        {"role": "user", "content": "Go on."},
+    ]
+    body = {"messages": [*FORMER["request"]["messages"], *more]}
+    done = compact(body, model="claude-opus-4-8", window=14_000, archive=archive)
+    assert done.archive is not None
+    assert done.archive.words == 1
+    assert lead in parts_of(done.request("anthropic"))
+    assert Archive.from_json(done.archive.to_json()).words == 1
+
+
+def test_images_stand_where_they_stood():
+    archive = Archive.from_json(json.dumps(FORMER["archive"]))
+    kinds = [type(part) for message in archive_messages(archive) for part in message.parts]
+    assert kinds == [Text, Image, Text, Text]
