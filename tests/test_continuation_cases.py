@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 from functools import cache
@@ -207,3 +208,27 @@ def test_case_040(name, model):
     assert not again.report.no_op
     assert sum("Write the data migration" in line for line in again.archive.ledger.split("\n")) == 1
     assert "bash_4c" in again.archive.ledger
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_growing_conversation_is_compacted_once_for_each_tenth_of_the_window(seed):
+    """Whatever the rung: a compaction that only made lines of superseded results counts like any other."""
+    chance = random.Random(seed)
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Fix it."}]
+    window, archive, after, light = 20_000, None, None, 0
+    for number in range(50):
+        path, version = f"f{chance.randrange(6)}.py", number if chance.random() < 0.5 else 0
+        body = "\n".join(f"{version} line {at} of {path}" for at in range(chance.choice([30, 120])))
+        call = {"type": "tool_use", "id": f"t{number}", "name": "Read", "input": {"path": path}}
+        answer = {"type": "tool_result", "tool_use_id": f"t{number}", "content": body}
+        messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [answer]}]
+        done = snapshot.compact(
+            messages, model="claude-opus-4-8", window=window, max_output=2_000, archive=archive
+        )
+        archive = done.archive
+        if not done.report.no_op:
+            assert archive is not None
+            light += archive.light
+            assert after is None or done.report.before - after >= window // 10 - 100
+            after = done.report.after
+    assert light > 1

@@ -115,6 +115,27 @@ def test_figures_far_beyond_the_estimate_are_not_believed_whole(kind, error, win
     assert again < size
 
 
+@pytest.mark.parametrize("tools", [0.3, 0.4])
+def test_what_stands_beside_the_messages_is_found_whatever_form_is_given(tools):
+    """Tools that nobody told of take a share of the window: what went out is what the archive left, and each
+    refusal makes that smaller, until it fits; the caller keeps the full history."""
+    window = 60_000
+    history = long_conversation(150, size=1000)
+    archive, sizes = None, []
+    sent = compact(history, model=MODEL, window=window)
+    for _ in range(4):
+        archive = sent.archive
+        sizes.append(compact(history, model=MODEL, window=10**7, archive=archive).report.before)
+        real = sizes[-1] + round(tools * window)
+        if real <= window:
+            break
+        error = f"prompt is too long: {real} tokens > {window} maximum"
+        sent = recover(history, error, model=MODEL, window=window, archive=archive)
+    assert sizes[-1] + round(tools * window) <= window
+    assert len(sizes) <= 3
+    assert sizes == sorted(sizes, reverse=True)
+
+
 def test_without_figures_the_window_was_exceeded():
     transcript = long_conversation(60)
     estimated = Estimator(profile_for("gpt-5.5")).messages(transcript.messages)

@@ -469,7 +469,7 @@ def _reason_to_wait(
     if sendable and projection is not None and trigger == "target":
         assert context.former is not None
         news = context.after[min(context.first_cut, len(context.messages))] - context.former.tail
-        if not context.former.light and news < budget.window // _NEWS:
+        if news < budget.window // _NEWS:
             return f"only {max(0, news):,} tokens are new since the last compaction"
     if trigger == "after-turn":
         if context.messages[-1].role != "assistant":
@@ -616,7 +616,7 @@ def _made(candidate: Candidate, full: Transcript, report: Report) -> Compaction:
         archive,
         changed=changed,
         parts=candidate.parts,
-        tail=context.after[candidate.cut],
+        tail=context.after[candidate.cut if candidate.replaced else context.head],
     )
     messages = _drawn(replace(candidate, archive=archive))
     report = replace(report, redactions=context.redactions, **_figures(candidate), **_printed(candidate))

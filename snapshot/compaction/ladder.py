@@ -21,6 +21,10 @@ from snapshot.errors import CannotFit, SummarizerRequired
 
 __all__ = ["climb", "rungs_of"]
 
+# Where lighter rungs alone reach the goal they have to leave room for this share of the window, or else the
+# next few messages would end the prompt cache again.
+_NEWS = 10
+
 
 def rungs_of(options: Options) -> tuple[Rung, ...]:
     """The rungs that a compaction may use, cheapest first."""
@@ -45,8 +49,12 @@ def climb(context: Context, goal: int) -> tuple[Candidate, tuple[RungReport, ...
         candidate = without_images(candidate)
     reports: list[RungReport] = []
     best = candidate
+    budget = context.budget
+    roomy = min(goal, budget.threshold - budget.window // _NEWS)
     for rung in rungs_of(context.options):
-        if best.fits(goal) or (isinstance(rung, SummaryRung) and not _may_summarize(best, rung, reports)):
+        if best.fits(goal if best.replaced else roomy) or (
+            isinstance(rung, SummaryRung) and not _may_summarize(best, rung, reports)
+        ):
             continue
         # Pages and summaries begin with what stands word for word: the lighter rungs' work on head and tail.
         step = rung.apply(best, goal)

@@ -6,7 +6,8 @@ what comes back is smaller than what was refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Unpack
 
@@ -26,7 +27,7 @@ from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.options import Options, Settings, spell_out_settings
 from snapshot.compaction.replaced import attachments
 from snapshot.compaction.usage import context_usage
-from snapshot.errors import NotOverflow
+from snapshot.errors import CannotFit, NotOverflow
 from snapshot.messages import File, Image, Message, Transcript
 from snapshot.models.profile import ModelProfile
 from snapshot.pages.layout import layout_for
@@ -38,6 +39,13 @@ __all__ = ["recover"]
 _AT_LEAST = 1.02
 # An estimate is corrected by a factor within these bounds: figures beyond them are about something else.
 _LEAST, _MOST = 0.5, 4.0
+# Shares of the window that what stands beside the messages may take, as the figures have it: one after the
+# other, should the messages have no room. Nothing makes it smaller.
+_SHARES_BESIDE = (1.0, 0.5, 0.0)
+# Figures below this share of what a history is estimated at are not of that history.
+_NEAR = 0.8
+# Share of the window that what stands beside the messages hardly exceeds.
+_MOST_BESIDE = 0.5
 # Of a limit on bytes that the error does not name, what is used.
 _ROOM = 0.9
 
@@ -95,17 +103,24 @@ def recover(
         else:
             what = f"this is no overflow but {cause.kind}: {cause.text[:200]}"
         raise NotOverflow(what, kind=cause.kind)
-    sent = sent.that_fits(cause)
-    chosen, correction = _corrected(chosen, cause, sent, reader)
-    return compacted(
-        conversation,
-        model=model,
-        archive=archive,
-        trigger="target",
-        draft=draft,
-        options=chosen,
-        correction=correction,
-    )
+    sent = sent.that_fits(cause, window)
+
+    def made(corrected: Options, correction: Correction) -> Compaction:
+        return compacted(
+            conversation,
+            model=model,
+            archive=archive,
+            trigger="target",
+            draft=draft,
+            options=corrected,
+            correction=correction,
+        )
+
+    *likely, roomy = _corrections(chosen, cause, sent, reader)
+    for corrected, correction in likely:
+        with suppress(CannotFit):
+            return made(corrected, correction)
+    return made(*roomy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +173,20 @@ class _Sent:
         """What the pages took."""
         return sum(layout_for(name=name).tokens for name in self.tiers)
 
-    def that_fits(self, cause: ErrorClass) -> _Sent:
-        """Itself, or the full history as it is, where the error's figures are rather of that."""
+    def that_fits(self, cause: ErrorClass, window: int) -> _Sent:
+        """Itself, or the full history as it is, where the error's figures are rather of that.
+
+        They have to be near it, and so large that what the archive left cannot have them: it went out with
+        tools that nobody told of, most likely, but these hardly fill half of a window.
+        """
         real = _requested(cause, 0)
         if self.sure or not real:
             return self
         whole = replace(self, messages=self.whole, tiers=(), form="whole")
         own, other = self.tokens(), whole.tokens()
-        return whole if max(real, other) * own < max(real, own) * other and real * 2 > other + own else self
+        nearer = max(real, other) * own < max(real, own) * other and real * 2 > other + own
+        beside = real - own
+        return whole if nearer and real >= _NEAR * other and beside > _MOST_BESIDE * window else self
 
 
 def _requested(cause: ErrorClass, window: int) -> int | None:
@@ -179,10 +200,26 @@ def _requested(cause: ErrorClass, window: int) -> int | None:
     return None
 
 
+def _corrections(
+    options: Options, cause: ErrorClass, sent: _Sent, reader: ModelProfile
+) -> Iterator[tuple[Options, Correction]]:
+    """Settings and correction by what the error says about limits and the size of the request; then others
+    that leave more room, should these leave none."""
+    if cause.kind in ("images", "documents", "bytes"):
+        yield _corrected(options, cause, sent, reader)
+        return
+    seen: list[tuple[Options, Correction]] = []
+    for share in _SHARES_BESIDE:
+        found = _corrected_tokens(options, cause, sent, reader, share)
+        if found not in seen:
+            yield found
+            seen.append(found)
+
+
 def _corrected(
     options: Options, cause: ErrorClass, sent: _Sent, reader: ModelProfile
 ) -> tuple[Options, Correction]:
-    """Settings and correction by what the error says about limits and the size of the request."""
+    """Settings and correction where too many or too large things were sent."""
     known = {**reader.limits, **options.limits}
     last_resort = options.digest is not False
     shown = attachments(sent.messages)
@@ -196,22 +233,25 @@ def _corrected(
         limit = min(stated if stated is not None else count // 2, max(0, count - 1), known.get(key, count))
         limits = {**options.limits, key: limit}
         return replace(options, limits=limits), Correction(forced=True, last_resort=last_resort)
-    if cause.kind == "bytes":
-        size = body_bytes(sent.messages)
-        if cause.limit and cause.unit == "bytes":
-            # What was sent beside the messages counts as well. The ladder leaves a margin of its own.
-            room = cause.limit - max(0, (cause.requested or 0) - size)
-        else:
-            room = int(_ROOM * known.get("request_bytes", 0))
-        # A body within the limit that is known was too large all the same: half of it is tried.
-        limits = {**options.limits, "request_bytes": room if 0 < room < size else max(1, size // 2)}
-        return replace(options, limits=limits), Correction(forced=True, last_resort=last_resort)
-    return _corrected_tokens(options, cause, sent, reader, last_resort)
+    size = body_bytes(sent.messages)
+    if cause.limit and cause.unit == "bytes":
+        # What was sent beside the messages counts as well. The ladder leaves a margin of its own.
+        room = cause.limit - max(0, (cause.requested or 0) - size)
+    else:
+        room = int(_ROOM * known.get("request_bytes", 0))
+    # A body within the limit that is known was too large all the same: half of it is tried.
+    limits = {**options.limits, "request_bytes": room if 0 < room < size else max(1, size // 2)}
+    return replace(options, limits=limits), Correction(forced=True, last_resort=last_resort)
 
 
 def _corrected_tokens(
-    options: Options, cause: ErrorClass, sent: _Sent, reader: ModelProfile, last_resort: bool
+    options: Options, cause: ErrorClass, sent: _Sent, reader: ModelProfile, share: float
 ) -> tuple[Options, Correction]:
+    """Settings and correction where there are too many tokens.
+
+    At most `share` of the window is taken for what stands beside the messages, if nobody knows how much that
+    is and pages or images stand in them.
+    """
     window = options.window or reader.window
     if cause.unit == "tokens" and cause.limit:
         window = min(window, cause.limit) if window else cause.limit
@@ -223,12 +263,11 @@ def _corrected_tokens(
     text = estimator.messages(sent.messages) - estimator.overhead - images
     real = requested or int(window * _AT_LEAST)
     changed = replace(options, window=window)
-    correction = Correction(forced=True, last_resort=last_resort, refused=sent.form)
+    correction = Correction(forced=True, last_resort=options.digest is not False, refused=sent.form)
     if fixed > estimator.overhead:
-        # Most of such a request is no text, so the text alone cannot be blamed for the difference. Nothing
-        # makes what stands beside the messages smaller, so it is taken for so much that they have room.
+        # Most of such a request is no text, so the text alone cannot be blamed for the difference.
         real = min(real, int(_MOST * (fixed + text)))
-        beside = min(max(0, real - fixed - text), max(0, window // 2 - estimator.overhead))
+        beside = min(max(0, real - fixed - text), max(0, int(share * window) - estimator.overhead))
         changed = replace(changed, overhead=estimator.overhead + beside)
         scale = max(1.0, (real - fixed - beside) / text) if text > 0 else 1.0
     else:
