@@ -1,6 +1,6 @@
 """Faces × cells × grey levels beside what other tools use: how well each is read, and what it costs.
 
-Independent readers judge (`benchmarks.judges`), on fresh text: a face becomes a default only where they agree.
+Independent readers judge (`benchmarks.judges`), on fresh text: a face becomes a default where they agree.
 PP-OCR stands beside them: the faces of this package were drawn by its confusions, so it is no judge of them.
 
     python -m benchmarks.contest                        # all of them, printed as a table
@@ -8,7 +8,7 @@ PP-OCR stands beside them: the faces of this package were drawn by its confusion
     python -m benchmarks.contest --only drawn --write   # some measured again, in the place of the old ones
     python -m benchmarks.contest --face fonts/my.txt    # one's own: drawn, a face file, or FONT@9x16
     python -m benchmarks.contest --only fira --no-ocr   # some of them, without the neural reader
-    python -m benchmarks.contest --judges --write       # the judges alone, on the faces that matter; the rest stays
+    python -m benchmarks.contest --judges --write       # the judges alone, on the faces that matter
 
 Needs `snapshot-pages[ocr]`; without it, and with --no-ocr, the observer alone compares cells. Fonts of
 other tools come from Debian's packages (xfonts-base, fonts-spleen, fonts-jetbrains-mono, fonts-dejavu-core),
@@ -231,7 +231,10 @@ def _keep(found: list[Result]) -> None:
     order = [candidate.name for candidate in candidates()]
     keep = {
         "schema": "snapshot-pages/contest/2",
-        "machine": {**machine(), "text": "judges: benchmarks/fresh.py; PP-OCR: samples/reading.txt and exact strings by seed"},
+        "machine": {
+            **machine(),
+            "text": "judges: benchmarks/fresh.py; PP-OCR: samples/reading.txt and exact strings by seed",
+        },
         "stress": list(STRESS),
         "results": [merged[name] for name in order if name in merged],
     }

@@ -47,7 +47,7 @@ _JUDGED = (
 
 
 def matters(name: str) -> bool:
-    """Whether the independent readers judge a candidate: those of the package, peers' shapes, what might be next."""
+    """Whether the independent readers judge a candidate: own faces, peers' shapes, what might be next."""
     return name.startswith(_JUDGED)
 
 

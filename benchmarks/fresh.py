@@ -1,8 +1,8 @@
 """Text that no face was drawn by: rows by seed, and a page as it is sent, with its marks.
 
-Prose and code are those that come with Python (its language reference and its library), so the text is there on
-every machine and nothing of it was looked at while letters were drawn; other versions of Python have other rows.
-Exact strings and log lines are made by the seed.
+Prose and code are those that come with Python (its language reference and its library), so the text is there
+on every machine and nothing of it was looked at while letters were drawn; other versions of Python have other
+rows. Exact strings and log lines are made by the seed.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ __all__ = ["FRESH_SEEDS", "fresh_rows", "fresh_transcript", "marked_rows", "with
 FRESH_SEEDS = (41, 42)
 _EXACT, _CODE, _LOG, _PROSE = 14, 8, 3, 7
 _MODULES = (
-    "argparse", "ast", "base64", "bdb", "calendar", "cmd", "codecs", "configparser", "copy", "csv", "datetime",
-    "dis", "doctest", "enum", "filecmp", "fractions", "ftplib", "gettext", "heapq", "imaplib", "inspect",
-    "locale", "mailbox", "mimetypes", "netrc", "optparse", "pdb", "pickle", "platform", "plistlib", "poplib",
-    "pprint", "queue", "random", "sched", "selectors", "shelve", "shlex", "shutil", "smtplib", "socketserver",
-    "statistics", "string", "subprocess", "tarfile", "tempfile", "textwrap", "threading", "timeit", "trace",
-    "turtle", "typing", "uuid", "warnings", "weakref", "zipfile",
+    "argparse", "ast", "base64", "bdb", "calendar", "cmd", "codecs", "configparser", "copy", "csv",
+    "datetime", "dis", "doctest", "enum", "filecmp", "fractions", "ftplib", "gettext", "heapq", "imaplib",
+    "inspect", "locale", "mailbox", "mimetypes", "netrc", "optparse", "pdb", "pickle", "platform",
+    "plistlib", "poplib", "pprint", "queue", "random", "sched", "selectors", "shelve", "shlex", "shutil",
+    "smtplib", "socketserver", "statistics", "string", "subprocess", "tarfile", "tempfile", "textwrap",
+    "threading", "timeit", "trace", "turtle", "typing", "uuid", "warnings", "weakref", "zipfile",
 )  # fmt: skip
 _LEVELS = ("INFO", "WARN", "ERROR", "DEBUG")
 _DID = ("fetched", "retry", "closed", "queued", "status half-installed", "upload", "checksum of", "evicted")
@@ -40,11 +40,13 @@ def fresh_rows(seed: int) -> tuple[str, ...]:
     code = [line.strip()[:COLUMNS].strip() for line in _code(rng, 400) if len(line.strip()) > 30]
     prose = textwrap.wrap(" ".join(rng.sample(_paragraphs(), 12)), COLUMNS)
     logs = [_log_line(rng)[:COLUMNS] for _ in range(_LOG)]
-    return (*exact, *code[:_CODE], *logs, *(row for row in prose if len(row) > 40))[: _EXACT + _CODE + _LOG + _PROSE]
+    return (*exact, *code[:_CODE], *logs, *(row for row in prose if len(row) > 40))[
+        : _EXACT + _CODE + _LOG + _PROSE
+    ]
 
 
 def fresh_transcript(seed: int, chars: int) -> str:
-    """Mixed text as an agent has it: numbered code with its indentation, logs, prose, lists of exact strings."""
+    """Mixed text as an agent has it: numbered code with indentation, logs, prose, lists of exact strings."""
     rng = random.Random(f"fresh transcript {seed}")
     parts: list[str] = []
     while sum(map(len, parts)) < chars:
@@ -131,9 +133,11 @@ def _fresh_string(rng: random.Random, kind: int) -> str:
 
 
 def _log_line(rng: random.Random) -> str:
-    clock = f"2026-{rng.randrange(1, 13):02}-{rng.randrange(1, 29):02} {rng.randrange(24):02}:{rng.randrange(60):02}"
+    day = f"2026-{rng.randrange(1, 13):02}-{rng.randrange(1, 29):02}"
+    clock = f"{day} {rng.randrange(24):02}:{rng.randrange(60):02}"
     place = f"{rng.choice(_MODULES)}.{rng.choice(_MODULES)}:{rng.randrange(9, 3000)}"
-    return f"{clock} {rng.choice(_LEVELS)} {rng.choice(_DID)} {place} in {rng.randrange(9000)} ms, id={rng.randrange(10**9)}"
+    said = f"{rng.choice(_LEVELS)} {rng.choice(_DID)} {place}"
+    return f"{clock} {said} in {rng.randrange(9000)} ms, id={rng.randrange(10**9)}"
 
 
 def _wrapped(words: list[str]) -> list[str]:

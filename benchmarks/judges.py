@@ -3,9 +3,9 @@
 * "tesseract": Tesseract with its fast weights, on whole pages: it finds the rows by itself.
 * "neutral": `benchmarks.neutral`, cell by cell.
 
-Rows are those of `benchmarks.fresh` at full size and shrunk; "marks" is a page as it is sent, at full size. What
-is made of a mark counts as an error where it is no blank; a face without marks borrows those that are drawn for
-the largest cell that fits its own.
+Rows are those of `benchmarks.fresh` at full size and shrunk; "marks" is a page as it is sent, at full size.
+What is made of a mark counts as an error where it is no blank; a face without marks borrows those that are
+drawn for the largest cell that fits its own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,16 @@ __all__ = ["FACTORS", "JUDGES", "Judged", "bytes_of", "judged", "with_marks"]
 
 JUDGES = ("tesseract", "neutral")
 FACTORS = (1.0, 0.6)
-_DRAWN = ("drawn-11x16", "drawn-9x16", "drawn-8x18", "drawn-8x17", "drawn-8x16", "drawn-8x13", "drawn-7x13", "drawn-6x11")
+_DRAWN = (
+    "drawn-11x16",
+    "drawn-9x16",
+    "drawn-8x18",
+    "drawn-8x17",
+    "drawn-8x16",
+    "drawn-8x13",
+    "drawn-7x13",
+    "drawn-6x11",
+)
 _PAGE = 196, 110  # columns and rows of the page whose bytes are counted
 
 

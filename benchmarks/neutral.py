@@ -1,9 +1,9 @@
 """The neutral reader: it reads every cell of a known grid by itself, and no face was drawn by it.
 
-A perceptron of two hidden layers that sees a window of 2 × 1.4 cells at 16 × 20 pixels, and beside it how the
-ink of the whole page is spread over a row's height, which tells where capitals, small letters and the baseline
-stand. It knows no language and no face of the contest: `benchmarks.train_neutral` trains it on ordinary fonts.
-NumPy and Pillow are all it takes.
+A perceptron of two hidden layers that sees a window of 2 × 1.4 cells at 16 × 20 pixels, and beside it how
+the ink of the whole page is spread over a row's height, which tells where capitals, small letters and the
+baseline stand. It knows no language and no face of the contest: `benchmarks.train_neutral` trains it on
+ordinary fonts. NumPy and Pillow are all it takes.
 
 It reads printable ASCII and the blank, nothing else. What a cell holds beside (marks) is read as some letter,
 and the caller leaves it out.
@@ -31,9 +31,7 @@ _BATCH = 4096
 Floats = NDArray[np.float32]
 
 
-def windows(
-    page: Image.Image, cell: tuple[float, float], centres: NDArray[np.floating]
-) -> NDArray[np.uint8]:
+def windows(page: Image.Image, cell: tuple[float, float], centres: NDArray[np.floating]) -> NDArray[np.uint8]:
     """The windows round the centres of some cells, shape (cells, 20, 16), grey values.
 
     Args:

@@ -28,9 +28,9 @@ PICTURE = DOCS / "page.png"
 FIGURE = DOCS / "before-after.png"
 # Readers that README shows, the first six with their dense layouts; `snapshot layouts` lists all.
 SHOWN = (
-    "claude-high", "claude-fable", "claude-standard", "gpt-patch", "gemini-3", "gemini-3.6", "gpt-tile-5", "gpt-tile-4",
-    "gemini-2", "grok", "kimi", "glm-5v", "qwen", "mistral", "muse-spark", "llama-4", "deepseek-flash",
-    "nova-2-lite",
+    "claude-high", "claude-fable", "claude-standard", "gpt-patch", "gemini-3", "gemini-3.6", "gpt-tile-5",
+    "gpt-tile-4", "gemini-2", "grok", "kimi", "glm-5v", "qwen", "mistral", "muse-spark", "llama-4",
+    "deepseek-flash", "nova-2-lite",
 )  # fmt: skip
 # Models that README shows by class of text.
 SHORT = ("claude-fable-5-1", "claude-opus-4-8", "claude-haiku-4-5", "gpt-5.6-sol", "gemini-3.8-flash")

@@ -18,6 +18,7 @@ from typing import Any
 
 from benchmarks.contest import kept
 from benchmarks.faces import shape_name
+from benchmarks.judges import FACTORS, JUDGES
 from snapshot.costs.canvas import Canvas
 from snapshot.legibility.verify import FLOOR
 from snapshot.models.catalog import profiles
@@ -70,7 +71,7 @@ class Trade:
         own: its face in the contest.
         per_token: its cells per token.
         peer, theirs, peer_per_token: the other tool's page of least reading error, the same of it.
-        densest: of our faces the one of fewest pixels that each reader reads no worse than `theirs`, if any is.
+        densest: of our faces the one of fewest pixels that no reader reads worse than `theirs`, if any is.
         allowed: the same of those at whose cell published trials let one expect a recall above the floor of
             `verify`, or nobody has tried the reader.
         expected: what trials let one expect at our cell, if there are any.
@@ -155,7 +156,7 @@ def _head(*cells: str) -> list[str]:
 
 def contest_table() -> str:
     """The Markdown table of the judged faces, by pixels per character."""
-    columns = (("tesseract", "rows", 1.0), ("tesseract", "rows", 0.6), ("neutral", "rows", 1.0), ("neutral", "rows", 0.6))
+    columns = tuple((reader, "rows", factor) for reader in JUDGES for factor in FACTORS)
     rows = _head(
         "face, cell", "pixels a character", "Tesseract", "at 0.6", "neutral reader", "at 0.6",
         "Tesseract, page with marks", "bytes a thousand cells", "PP-OCR, shrunk",
@@ -168,7 +169,8 @@ def contest_table() -> str:
         # What was drawn by a reader is not judged by it.
         tuned = f"({item['error']:.3f})" if item["group"] == "own" else f"{item['error']:.3f}"
         rows.append(
-            f"| {name} | {item['cell'][0] * item['cell'][1]} | {' | '.join(cells)} | {item['bytes']:,} | {tuned} |"
+            f"| {name} | {item['cell'][0] * item['cell'][1]} | {' | '.join(cells)} "
+            f"| {item['bytes']:,} | {tuned} |"
         )
     return "\n".join(rows) + "\n"
 

@@ -1,11 +1,11 @@
-"""Trains the neutral reader on ordinary fonts, none of which is in the contest; about four minutes of one processor.
+"""Trains the neutral reader on ordinary fonts, none of which is in the contest; about five minutes.
 
     python -m benchmarks.train_neutral                  # the fonts that this machine has, new weights
     python -m benchmarks.train_neutral --fonts          # name the fonts, and stop
 
 The shipped weights were trained on the Debian packages of `PACKAGES` (bookworm). Every sample is a character
-among random neighbours, on a random cell, hinted in some way and shrunk as providers shrink. Fonts that are in
-the contest, or whose letters are those of one that is, take no part (`ON_TRIAL`).
+among random neighbours, on a random cell, hinted in some way and shrunk as providers shrink. Fonts that are
+in the contest, or whose letters are those of one that is, take no part (`ON_TRIAL`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import random
 import subprocess
 import time
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +34,14 @@ from snapshot.legibility.resized import ASCII
 
 PACKAGES = (
     "fonts-liberation", "fonts-freefont-ttf", "fonts-inconsolata", "fonts-noto-mono", "fonts-croscore",
-    "fonts-open-sans", "fonts-lato", "fonts-roboto-unhinted", "fonts-roboto-slab", "fonts-crosextra-carlito",
-    "fonts-cantarell", "fonts-oxygen", "fonts-mononoki", "fonts-monoid", "fonts-courier-prime", "fonts-agave",
-    "fonts-inter", "fonts-comic-neue", "fonts-linuxlibertine", "fonts-urw-base35", "fonts-go", "fonts-quicksand",
-    "fonts-droid-fallback", "fonts-league-mono", "fonts-3270", "fonts-dosis", "fonts-sil-gentium-basic",
-    "fonts-tlwg-mono", "fonts-texgyre", "fonts-jura", "fonts-play", "ttf-anonymous-pro",
+    "fonts-open-sans", "fonts-lato", "fonts-roboto-unhinted", "fonts-crosextra-carlito", "fonts-cantarell",
+    "fonts-oxygen", "fonts-mononoki", "fonts-monoid", "fonts-courier-prime", "fonts-agave", "fonts-inter",
+    "fonts-comic-neue", "fonts-linuxlibertine", "fonts-urw-base35", "fonts-go", "fonts-roboto-slab",
+    "fonts-quicksand", "fonts-droid-fallback", "fonts-league-mono", "fonts-3270", "fonts-proggy",
+    "fonts-dosis", "fonts-noto-core", "fonts-georgewilliams", "fonts-sil-gentium-basic", "fonts-junicode",
+    "fonts-ebgaramond", "fonts-tlwg-mono", "fonts-texgyre", "fonts-lmodern", "fonts-humor-sans",
+    "fonts-jura", "fonts-yanone-kaffeesatz", "fonts-okolaks", "fonts-play", "fonts-anonymous-pro",
+    "ttf-anonymous-pro",
 )  # fmt: skip
 ON_TRIAL = ("fira", "dejavu", "hack", "jetbrains", "spleen", "x11/misc", "sourcecode", "source-code")
 _UNFIT = (
@@ -103,6 +107,7 @@ def glyphs_on(
 
     from snapshot.raster.freetype_face import load_flags
 
+    constants: Any = freetype  # they are made at import, where no type checker sees them
     face = freetype.Face(path)
     width, height = cell
     flags = load_flags(freetype, hinting)
@@ -118,7 +123,7 @@ def glyphs_on(
         if not bitmap.rows or not bitmap.width:
             return None
         pixels = np.array(bitmap.buffer, np.uint8).reshape(bitmap.rows, abs(bitmap.pitch))
-        if bitmap.pixel_mode == freetype.FT_PIXEL_MODE_MONO:
+        if bitmap.pixel_mode == constants.FT_PIXEL_MODE_MONO:
             pixels = np.unpackbits(pixels, axis=1) * np.uint8(255)
         pixels = pixels[:, : bitmap.width]
         x = round((width - slot.advance.x / 64) / 2) + slot.bitmap_left
@@ -136,7 +141,7 @@ def glyphs_on(
 
 
 def drawn_page(path: str, rng: random.Random, numbers: np.random.Generator) -> tuple[Any, Any] | None:
-    """A page in a font as a reader may see it, and the place in `ASCII` of each cell; None where it does not fit."""
+    """A page in a font as a reader may see it, and the place in `ASCII` of each cell; or None."""
     height = rng.randint(10, 24)
     width = max(5, round(height * rng.uniform(0.45, 0.72)))
     hinting = rng.choice(("light", "light", "normal", "none", "mono"))
@@ -153,9 +158,7 @@ def drawn_page(path: str, rng: random.Random, numbers: np.random.Generator) -> t
     image = Image.fromarray(255 - page)
     if rng.random() < 0.7:
         factor = rng.uniform(0.45, 1)
-        resample = rng.choice(
-            (Image.Resampling.LANCZOS, Image.Resampling.BICUBIC, Image.Resampling.BOX)
-        )
+        resample = rng.choice((Image.Resampling.LANCZOS, Image.Resampling.BICUBIC, Image.Resampling.BOX))
         size = max(8, round(image.width * factor)), max(8, round(image.height * factor))
         image = image.resize(size, resample)
     if rng.random() < 0.1:
@@ -211,21 +214,21 @@ class Adam:
     def descend(self, gradients: list[Floats], rate: float) -> None:
         """A step down."""
         self.step += 1
-        for value, slope, mean, square in zip(
-            self.values, gradients, self.first, self.second, strict=True
-        ):
-            mean += 0.1 * (slope - mean)
-            square += 0.001 * (slope * slope - square)
-            found = mean / (1 - 0.9**self.step) / (np.sqrt(square / (1 - 0.999**self.step)) + 1e-8)
-            value -= rate * (found + (self.decay * value if value.ndim == 2 else 0))
+        found = zip(self.values, gradients, self.first, self.second, strict=True)
+        for value, slope, mean, square in found:
+            np.add(mean, 0.1 * (slope - mean), out=mean)
+            np.add(square, 0.001 * (slope * slope - square), out=square)
+            step = mean / (1 - 0.9**self.step) / (np.sqrt(square / (1 - 0.999**self.step)) + 1e-8)
+            shrink = self.decay * value if value.ndim == 2 else 0
+            np.subtract(value, rate * (step + shrink), out=value)
 
 
 def trained(data: Samples, epochs: int, held: int, seed: int = 1) -> tuple[list[Floats], float]:
-    """Weights after some epochs, and the share of the last `held` samples, which they never saw, that is right."""
+    """Weights after some epochs, and the share of the last `held` samples, never seen, that is right."""
     rng = np.random.default_rng(seed)
     sizes = (SEEN[0] * SEEN[1] + SEEN[1], *_HIDDEN, len(ASCII))
     values: list[Floats] = []
-    for given, made in zip(sizes, sizes[1:], strict=False):
+    for given, made in pairwise(sizes):
         values.append((rng.standard_normal((given, made)) * np.sqrt(2 / given)).astype(np.float32))
         values.append(np.zeros(made, np.float32))
     adam, batch, known = Adam(values), 512, len(data.labels) - held
@@ -244,7 +247,8 @@ def trained(data: Samples, epochs: int, held: int, seed: int = 1) -> tuple[list[
             down_two = (slope @ values[4].T) * (two > 0)
             down_one = (down_two @ values[2].T) * (one > 0)
             gradients = [
-                given.T @ down_one, down_one.sum(0), one.T @ down_two, down_two.sum(0), two.T @ slope, slope.sum(0),
+                given.T @ down_one, down_one.sum(0), one.T @ down_two, down_two.sum(0),
+                two.T @ slope, slope.sum(0),
             ]  # fmt: skip
             adam.descend(gradients, 2e-3 * min(1, step / 100) * 0.5 * (1 + np.cos(np.pi * step / steps)))
             step += 1

@@ -17,8 +17,8 @@ from snapshot.pages import folder as pages_folder
 from snapshot.pages.layout import layout_for, layout_shape
 from snapshot.pages.manifest import load_manifest
 from snapshot.proxy.overview import page_png
-from tests.test_cli import run
 from tests.conversations import long_conversation
+from tests.test_cli import run
 
 MODEL = "claude-haiku-4-5"
 FORMER = ("drawn-9x16", 1512, 784)
@@ -44,7 +44,9 @@ def former(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def test_a_folder_set_in_a_former_face_still_reads(former, tmp_path: Path):
     (tmp_path / "a.txt").write_text("def read(path):\n\treturn 3f1347de\n" * 400, encoding="utf-8")
-    run("--layouts", tmp_path / "layouts", "render", tmp_path / "a.txt", "-m", MODEL, "-o", tmp_path / "pages")
+    run(
+        "--layouts", tmp_path / "layouts", "render", tmp_path / "a.txt", "-m", MODEL, "-o", tmp_path / "pages"
+    )
     former()
     opened = load_manifest(tmp_path / "pages")
     assert opened.layout.face == FORMER[0] != layout_for(MODEL).face

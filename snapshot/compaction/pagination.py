@@ -331,7 +331,7 @@ def _measured(source: Source, layout: Layout, start: int, stop: int) -> Stretch:
 
 
 def set_anew(archive: _A) -> _A:
-    """The archive with its pages set as their layouts are now, if those have changed since (`Archive.stale`)."""
+    """The archive with its pages set as their layouts are now, if those have changed (`Archived.stale`)."""
     if not archive.stale:
         return archive
     parts = tuple(_part_anew(part) for part in archive.parts)

@@ -3,8 +3,8 @@
 A row of `trials` in a layout file:
 
 * `model`: id as `model_key` writes it, `*` at the end stands for anything
-* `cell`: width and height of a character's cell in pixels, as the model saw it; `glyphs`: the face that stood in
-  it ("5x8 pixel font, spaced" is that face with blank pixels around it)
+* `cell`: width and height of a character's cell in pixels, as the model saw it; `glyphs`: the face that
+  stood in it ("5x8 pixel font, spaced" is that face with blank pixels around it)
 * `what`: "exact" (values copied without an error), "hashes" (the same of hexadecimal digits), "questions"
   (answers about the text, by score), "gist" (simple questions about it)
 * `right` and `of`, or `score` from 0 to 1; `wrong`: how many were answered wrongly and not left out
@@ -66,7 +66,8 @@ class Trial:
         said = f"{self.right} of {self.of}" if self.of else f"{self.score:.3g} of"
         wrong = "" if self.wrong is None else f", {self.wrong} wrong"
         where = f", {self.columns} columns" if self.columns else ""
-        return f"{name} on {width}×{height} ({self.glyphs}{where}): {said} {_SAYS[self.what]}{wrong} ({self.as_of})"
+        shape = f"{width}×{height} ({self.glyphs}{where})"
+        return f"{name} on {shape}: {said} {_SAYS[self.what]}{wrong} ({self.as_of})"
 
 
 def trial_from(table: TrialTable | Mapping[str, Any], where: str = "") -> Trial:
@@ -117,7 +118,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class _At:
-    """What was tried at one area: the rows that recall is taken from, their pooled score, and the worst row."""
+    """What was tried at one area: the rows that count, their score together, and the worst of all rows."""
 
     rows: tuple[Trial, ...]
     score: float
@@ -175,10 +176,11 @@ def expected(trials: Sequence[Trial], model: str, area: float, *, hashes: bool =
 
 def _pooled(rows: Sequence[Trial]) -> _At:
     """What was tried at one area, taken together by the number of answers."""
-    counted = tuple(row for row in rows if row.what != "gist") or tuple(rows)
-    weight = sum(row.weight for row in counted)
-    score = sum(row.score * row.weight for row in counted) / weight if len(counted) > 1 else counted[0].score
-    return _At(counted, score, min(rows, key=lambda row: (row.score, -row.weight)))
+    counted = [row for row in rows if row.what != "gist"] or [*rows]
+    score = counted[0].score
+    if len(counted) > 1:
+        score = sum(row.score * row.weight for row in counted) / sum(row.weight for row in counted)
+    return _At(tuple(counted), score, min(rows, key=lambda row: (row.score, -row.weight)))
 
 
 def _expected(

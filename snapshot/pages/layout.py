@@ -184,7 +184,7 @@ def _as_read(reader: ModelProfile, model: str, gateway: str | None, like: str | 
 
 
 def layout_shape(name: str) -> str:
-    """What pages of a named layout are set by: its face, size and columns of text; "" where there is none now."""
+    """What a named layout sets pages by: its face, size and columns of text; "" where there is none now."""
     try:
         layout = layout_for(name=name)
     except LayoutError:
