@@ -109,11 +109,10 @@ class Expected:
 
     def doubt(self, floor: float) -> str:
         """Why a recall above the floor is no promise, in a few words; "" where nothing speaks against it."""
+        said = ["nobody published a trial of this very model"] if self.borrowed else []
         if self.worst is not None and self.worst.score < floor <= self.recall:
-            return f"but {self.worst}"
-        if self.borrowed:
-            return "nobody published a trial of this very model"
-        return ""
+            said.append(f"but {self.worst}")
+        return "; ".join(said)
 
 
 @dataclass(frozen=True, slots=True)
