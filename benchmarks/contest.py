@@ -1,18 +1,22 @@
 """Faces × cells × grey levels beside what other tools use: how well each is read, and what it costs.
 
+Independent readers judge (`benchmarks.judges`), on fresh text: a face becomes a default where they agree.
+PP-OCR stands beside them: the faces of this package were drawn by its confusions, so it is no judge of them.
+
     python -m benchmarks.contest                        # all of them, printed as a table
     python -m benchmarks.contest --write                # … and kept in benchmarks/results/ and docs/
     python -m benchmarks.contest --only drawn --write   # some measured again, in the place of the old ones
     python -m benchmarks.contest --face fonts/my.txt    # one's own: drawn, a face file, or FONT@9x16
     python -m benchmarks.contest --only fira --no-ocr   # some of them, without the neural reader
+    python -m benchmarks.contest --judges --write       # the judges alone, on the faces that matter
 
 Needs `snapshot-pages[ocr]`; without it, and with --no-ocr, the observer alone compares cells. Fonts of
 other tools come from Debian's packages (xfonts-base, fonts-spleen, fonts-jetbrains-mono, fonts-dejavu-core),
 and Source Code Pro from `fontpkg-source-code-pro`: what is not installed is skipped, and said. Tesseract
-gives a second opinion where it is installed.
+(Debian's tesseract-ocr) judges where it is installed.
 
-Reading error is the mean character error rate of the neural reader at 0.6 and 0.5 of a page's size:
-undegraded, it reads nearly everything.
+PP-OCR's reading error is its mean character error rate at 0.6 and 0.5 of a page's size: undegraded, it reads
+nearly everything.
 """
 
 from __future__ import annotations
@@ -29,7 +33,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.faces import Candidate, candidates, named
+from benchmarks.faces import Candidate, candidates, matters, named
+from benchmarks.judges import Judged, bytes_of, judged, with_marks
 from benchmarks.measure import machine
 from benchmarks.observer import observe
 from benchmarks.reading import COLUMNS, rows
@@ -39,9 +44,7 @@ from snapshot.legibility.ocr import (
     Recogniser,
     cut_rows,
     has_ocr,
-    has_tesseract,
     shrunk,
-    tesseract,
 )
 from snapshot.legibility.score import Reading, compared
 
@@ -60,8 +63,9 @@ class Result:
         name, group: the candidate's.
         cell: width and height in pixels.
         observer: accuracy of the observer of 28-pixel patches.
-        readings: the neural reader's by shrink factor; empty without it.
-        tesseract: Tesseract's character error rate at full size; None without it.
+        readings: PP-OCR's by shrink factor; empty without it.
+        judges: what independent readers made of fresh text.
+        bytes: of a PNG for 1,000 cells of a transcript's page.
     """
 
     name: str
@@ -69,7 +73,8 @@ class Result:
     cell: tuple[int, int]
     observer: float
     readings: dict[float, Reading]
-    tesseract: float | None = None
+    judges: tuple[Judged, ...] = ()
+    bytes: int = 0
 
     @property
     def area(self) -> int:
@@ -90,7 +95,8 @@ class Result:
             "cell": list(self.cell),
             "observer": round(self.observer, 4),
             "error": None if self.error is None else round(self.error, 4),
-            "tesseract": None if self.tesseract is None else round(self.tesseract, 4),
+            "bytes": self.bytes,
+            "judges": [item.stored() for item in self.judges],
             "readings": [
                 {
                     "factor": factor,
@@ -105,8 +111,10 @@ class Result:
         }
 
 
-def measure(candidate: Candidate, *, reader: Recogniser | None, factors: tuple[float, ...]) -> Result:
-    """Everything that is measured of a candidate.
+def measure(
+    candidate: Candidate, *, reader: Recogniser | None, factors: tuple[float, ...], judge: bool = False
+) -> Result:
+    """Everything that is measured of a candidate; with `judge` the independent readers are asked.
 
     Raises:
         SnapshotError: it cannot be opened.
@@ -118,10 +126,14 @@ def measure(candidate: Candidate, *, reader: Recogniser | None, factors: tuple[f
     if reader is not None:
         for factor in factors:
             readings[factor] = compared(text, reader.read(cut_rows(shrunk(page, factor), len(text))))
-    second = None
-    if reader is not None and has_tesseract():
-        second = compared(["\n".join(text)], [tesseract(page, len(text))]).error_rate
-    return Result(candidate.name, candidate.group, glyphs.cell, observe(glyphs).accuracy, readings, second)
+    judges: tuple[Judged, ...] = ()
+    size = 0
+    if judge:
+        marked = with_marks(glyphs)
+        judges, size = tuple(judged(marked)), bytes_of(marked)
+    return Result(
+        candidate.name, candidate.group, glyphs.cell, observe(glyphs).accuracy, readings, judges, size
+    )
 
 
 def kept() -> dict[str, Any]:
@@ -135,8 +147,9 @@ def _line(result: Result) -> str:
     if result.error is not None:
         parts.append(f"{result.error:>8.3f}")
     parts += [f"{reading.error_rate:>9.3f}/{reading.recall:.2f}" for reading in result.readings.values()]
-    if result.tesseract is not None:
-        parts.append(f"{result.tesseract:>11.3f}")
+    parts += [f"{item.reading.error_rate:>9.3f}/{item.reading.recall:.2f}" for item in result.judges]
+    if result.bytes:
+        parts.append(f"{result.bytes:>7}")
     return "".join(parts)
 
 
@@ -150,7 +163,10 @@ def main() -> None:
         "--face", action="append", default=[], help="a file of drawn glyphs, a face file, or FONT@WxH"
     )
     parser.add_argument("--only", default="", help="part of the names of those to measure")
-    parser.add_argument("--no-ocr", action="store_true", help="the observer alone")
+    parser.add_argument("--no-ocr", action="store_true", help="without PP-OCR")
+    parser.add_argument(
+        "--judges", action="store_true", help="the independent readers alone, on the faces that matter"
+    )
     parser.add_argument(
         "--factors", default=",".join(map(str, (1.0, *STRESS))), help=f"of {FACTORS}, with commas"
     )
@@ -160,6 +176,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="keep the results, their picture and tables")
     arguments = parser.parse_args()
     reader = None
+    if arguments.judges:
+        arguments.no_ocr = True
     if not arguments.no_ocr and has_ocr():
         reader = Recogniser()
     elif not arguments.no_ocr:
@@ -168,10 +186,11 @@ def main() -> None:
     found: list[Result] = []
     heads = "".join(f"{f'@{factor:g}':>14}" for factor in factors)
     error = "   error" if set(STRESS) <= set(factors) else ""
-    last = "  tesseract" if reader and has_tesseract() else ""
-    print(f"{'face, cell':<32}{'px':>5}{'observer':>9}{error}{heads}{last}")
+    print(f"{'face, cell':<32}{'px':>5}{'observer':>9}{error}{heads}")
     try:
         chosen = [named(text) for text in arguments.face] or [*candidates()]
+        if arguments.judges and not arguments.face:
+            chosen = [candidate for candidate in chosen if matters(candidate.name)]
     except SnapshotError as failure:
         sys.exit(str(failure))
     for candidate in chosen:
@@ -179,7 +198,7 @@ def main() -> None:
             continue
         begun = time.perf_counter()
         try:
-            result = measure(candidate, reader=reader, factors=factors)
+            result = measure(candidate, reader=reader, factors=factors, judge=matters(candidate.name))
         except SnapshotError as failure:
             print(f"{candidate.name:<32} skipped: {failure}")
             continue
@@ -190,7 +209,7 @@ def main() -> None:
                 worst = reading.confused[: arguments.confused]
                 print(f"    @{factor:g}  " + " ".join(f"{a or '∅'}>{b or '∅'}:{n}" for a, b, n in worst))
     if arguments.write:
-        if any(result.error is None for result in found):
+        if not arguments.judges and any(result.error is None for result in found):
             sys.exit("nothing is kept: results without a reading error are not compared with others")
         _keep(found)
 
@@ -200,11 +219,22 @@ def _keep(found: list[Result]) -> None:
     from benchmarks.trade import write
 
     former = kept()["results"] if RESULTS.exists() else []
-    merged = {item["name"]: item for item in former} | {result.name: result.stored() for result in found}
+    merged = {item["name"]: item for item in former}
+    for result in found:
+        new = result.stored()
+        old = merged.get(result.name, new)
+        if not new["readings"]:  # PP-OCR was not asked: what it said stays
+            new |= {key: old[key] for key in ("error", "readings")}
+        if not new["judges"]:
+            new |= {key: old.get(key, new[key]) for key in ("judges", "bytes")}
+        merged[result.name] = new
     order = [candidate.name for candidate in candidates()]
     keep = {
-        "schema": "snapshot-pages/contest/1",
-        "machine": {**machine(), "text": "benchmarks/samples/reading.txt and exact strings by seed"},
+        "schema": "snapshot-pages/contest/2",
+        "machine": {
+            **machine(),
+            "text": "judges: benchmarks/fresh.py; PP-OCR: samples/reading.txt and exact strings by seed",
+        },
         "stress": list(STRESS),
         "results": [merged[name] for name in order if name in merged],
     }

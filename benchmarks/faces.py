@@ -12,7 +12,7 @@ from benchmarks.lab_glyphs import GlyphSet, atlas_glyphs, drawn_glyphs, font_gly
 from snapshot._resources import locate
 from snapshot.errors import SnapshotError
 
-__all__ = ["Candidate", "candidates", "named", "shape_name"]
+__all__ = ["Candidate", "candidates", "matters", "named", "shape_name"]
 
 _MISC = Path("/usr/share/fonts/X11/misc")
 _TRUETYPE = Path("/usr/share/fonts/truetype")
@@ -37,6 +37,18 @@ class Candidate:
 def shape_name(glyphs: str, cell: tuple[int, int]) -> str:
     """What a face on a cell is called."""
     return f"{glyphs}, {cell[0]}×{cell[1]}"
+
+
+_JUDGED = (
+    "drawn-", "fira-", "JetBrains Mono, 9×16", "X.org 8x13, 8×16", "X.org 8x13, 8×22", "X.org 8x13, 11×16",
+    "Spleen 5x8", "Fira Code 500, 7×13", "Fira Code 500, 7×14", "Fira Code 500, 8×14", "Fira Code 500, 8×15",
+    "DejaVu Sans Mono, 7×14", "DejaVu Sans Mono, 9×16",
+)  # fmt: skip
+
+
+def matters(name: str) -> bool:
+    """Whether the independent readers judge a candidate: own faces, peers' shapes, what might be next."""
+    return name.startswith(_JUDGED)
 
 
 def candidates() -> Iterator[Candidate]:

@@ -108,6 +108,8 @@ class Variant(Typesetter):
     def __init__(self, depth: int, width: int) -> None:
         dense = width == 8
         layout = layout_for(name="claude-high/dense" if dense else "claude-high")
+        if not dense:  # the cell that rows of earlier results have
+            layout = replace(layout, face="fira-9x16", cell=(9, 16), width=1764, height=1904)
         super().__init__(layout)
         self.depth = depth
         self.name = f"{depth} bit, {width}×{layout.cell[1]}"

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import random
 import uuid
+from functools import cache
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from snapshot.legibility.resized import ASCII
 
-__all__ = ["COLUMNS", "rows"]
+__all__ = ["COLUMNS", "exact_string", "letter_shares", "rows"]
 
 COLUMNS = 88
 _SAMPLE = Path(__file__).resolve().parent / "samples" / "reading.txt"
@@ -29,7 +33,7 @@ def rows(strings: int = 10, seeds: tuple[int, ...] = (11,)) -> tuple[str, ...]:
         row, kind = "", 0
         first = len(made)
         while len(made) < first + strings:
-            string = _string(rng, kind)
+            string = exact_string(rng, kind)
             kind += 1
             if len(row) + 1 + len(string) > COLUMNS:
                 made.append(row)
@@ -43,7 +47,15 @@ def rows(strings: int = 10, seeds: tuple[int, ...] = (11,)) -> tuple[str, ...]:
     return tuple(made)
 
 
-def _string(rng: random.Random, kind: int) -> str:
+@cache
+def letter_shares() -> NDArray[np.float64]:
+    """How often each printable character but the blank stands in the sample, shape (94,); each once more."""
+    text = _SAMPLE.read_text(encoding="utf-8")
+    counts = np.array([text.count(char) + 1 for char in ASCII[1:]], np.float64)
+    return counts / counts.sum()
+
+
+def exact_string(rng: random.Random, kind: int) -> str:
     """An exact string, of each kind in turn."""
     first, second, third = rng.sample(_WORDS, 3)
     kinds = (

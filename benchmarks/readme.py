@@ -26,11 +26,11 @@ README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 PICTURE = DOCS / "page.png"
 FIGURE = DOCS / "before-after.png"
-# Readers that README shows, the first five with their dense layouts; `snapshot layouts` lists all.
+# Readers that README shows, the first six with their dense layouts; `snapshot layouts` lists all.
 SHOWN = (
-    "claude-high", "claude-fable", "claude-standard", "gpt-patch", "gemini-3", "gpt-tile-5", "gpt-tile-4",
-    "gemini-2", "grok", "kimi", "glm-5v", "qwen", "mistral", "muse-spark", "llama-4", "deepseek-flash",
-    "nova-2-lite",
+    "claude-high", "claude-fable", "claude-standard", "gpt-patch", "gemini-3", "gemini-3.6", "gpt-tile-5",
+    "gpt-tile-4", "gemini-2", "grok", "kimi", "glm-5v", "qwen", "mistral", "muse-spark", "llama-4",
+    "deepseek-flash", "nova-2-lite",
 )  # fmt: skip
 # Models that README shows by class of text.
 SHORT = ("claude-fable-5-1", "claude-opus-4-8", "claude-haiku-4-5", "gpt-5.6-sol", "gemini-3.8-flash")
@@ -47,7 +47,7 @@ def table() -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for reader in (reader for name in SHOWN for reader in profiles() if reader.name == name):
-        for name in reader.layouts if reader.name in SHOWN[:5] else ("default",):
+        for name in reader.layouts if reader.name in SHOWN[:6] else ("default",):
             layout = layout_for(name=f"{reader.name}/{name}")
             pages = [page for page in snapshot.render(text, layout=layout) if page.stop < len(text)]
             chars = sum(page.chars for page in pages)

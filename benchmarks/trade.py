@@ -18,6 +18,7 @@ from typing import Any
 
 from benchmarks.contest import kept
 from benchmarks.faces import shape_name
+from benchmarks.judges import FACTORS, JUDGES
 from snapshot.costs.canvas import Canvas
 from snapshot.legibility.verify import FLOOR
 from snapshot.models.catalog import profiles
@@ -39,11 +40,26 @@ _WORST_SHOWN = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A face on a cell as the contest measured it: pixels per character and reading error."""
+    """A face on a cell as the independent readers of the contest have it.
+
+    Attributes:
+        name: what the table calls it.
+        area: pixels per character.
+        errors: mean character error rate of each reader, at full size and shrunk, on rows without marks.
+    """
 
     name: str
     area: int
-    error: float
+    errors: dict[str, float]
+
+    @property
+    def error(self) -> float:
+        """The mean of the readers."""
+        return sum(self.errors.values()) / len(self.errors)
+
+    def no_worse(self, other: Shape) -> bool:
+        """Whether each reader reads it at least as well."""
+        return all(error <= other.errors[reader] for reader, error in self.errors.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +71,7 @@ class Trade:
         own: its face in the contest.
         per_token: its cells per token.
         peer, theirs, peer_per_token: the other tool's page of least reading error, the same of it.
-        densest: of our faces the one of fewest pixels whose error is no worse than `theirs`, if any is.
+        densest: of our faces the one of fewest pixels that no reader reads worse than `theirs`, if any is.
         allowed: the same of those at whose cell published trials let one expect a recall above the floor of
             `verify`, or nobody has tried the reader.
         expected: what trials let one expect at our cell, if there are any.
@@ -73,12 +89,20 @@ class Trade:
 
 
 def shapes(results: dict[str, Any], group: str = "") -> dict[str, Shape]:
-    """The faces of a group of the kept results, or of all, by name."""
+    """The judged faces of a group of the kept results, or of all, by name."""
     return {
-        item["name"]: Shape(item["name"], item["cell"][0] * item["cell"][1], item["error"])
+        item["name"]: Shape(item["name"], item["cell"][0] * item["cell"][1], _errors(item))
         for item in results["results"]
-        if group in ("", item["group"])
+        if group in ("", item["group"]) and item["judges"]
     }
+
+
+def _errors(item: dict[str, Any]) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for judged in item["judges"]:
+        if judged["text"] == "rows":
+            found.setdefault(judged["reader"], []).append(judged["error_rate"])
+    return {reader: sum(rates) / len(rates) for reader, rates in found.items()}
 
 
 def trades(results: dict[str, Any], layout: str = "default") -> Iterator[Trade]:
@@ -95,7 +119,7 @@ def trades(results: dict[str, Any], layout: str = "default") -> Iterator[Trade]:
         recall = expected(reader.trials, key, page.cell[0] * page.cell[1])
         if best is None and recall is None:
             continue
-        good = [shape for shape in own if best and shape.error <= best[1].error]
+        good = [shape for shape in own if best and shape.no_worse(best[1])]
         allowed = (shape for shape in good if _allows(expected(reader.trials, key, shape.area)))
         yield Trade(
             layout=page,
@@ -131,25 +155,30 @@ def _head(*cells: str) -> list[str]:
 
 
 def contest_table() -> str:
-    """The Markdown table of the contest, by pixels per character."""
+    """The Markdown table of the judged faces, by pixels per character."""
+    columns = tuple((reader, "rows", factor) for reader in JUDGES for factor in FACTORS)
     rows = _head(
-        "face, cell", "pixels a character", "reading error", "at full size", "exact strings at 0.6, 0.5",
-        "observer", "Tesseract",
+        "face, cell", "pixels a character", "Tesseract", "at 0.6", "neutral reader", "at 0.6",
+        "Tesseract, page with marks", "bytes a thousand cells", "PP-OCR, shrunk",
     )  # fmt: skip
-    for item in sorted(
-        kept()["results"], key=lambda item: (item["cell"][0] * item["cell"][1], item["error"])
-    ):
-        by_factor = {reading["factor"]: reading for reading in item["readings"]}
-        exact = ", ".join(
-            f"{by_factor[factor]['exact'] / by_factor[factor]['strings']:.2f}" for factor in (0.6, 0.5)
-        )
+    judged = [item for item in kept()["results"] if item["judges"]]
+    for item in sorted(judged, key=lambda item: (item["cell"][0] * item["cell"][1], item["name"])):
+        by_kind = {(found["reader"], found["text"], found["factor"]): found for found in item["judges"]}
+        cells = [_told(by_kind.get(kind)) for kind in (*columns, ("tesseract", "marks", 1.0))]
         name = f"**`{item['name']}`**" if item["group"] == "own" else item["name"]
-        second = "" if item["tesseract"] is None else f"{item['tesseract']:.3f}"
+        # What was drawn by a reader is not judged by it.
+        tuned = f"({item['error']:.3f})" if item["group"] == "own" else f"{item['error']:.3f}"
         rows.append(
-            f"| {name} | {item['cell'][0] * item['cell'][1]} | {item['error']:.3f} "
-            f"| {by_factor[1.0]['error_rate']:.3f} | {exact} | {item['observer']:.3f} | {second} |"
+            f"| {name} | {item['cell'][0] * item['cell'][1]} | {' | '.join(cells)} "
+            f"| {item['bytes']:,} | {tuned} |"
         )
     return "\n".join(rows) + "\n"
+
+
+def _told(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return ""
+    return f"{found['error_rate']:.3f}, {found['exact'] / found['strings']:.2f}"
 
 
 def trade_table() -> str:
@@ -184,7 +213,7 @@ def equal_table() -> str:
     )  # fmt: skip
     own = sorted(shapes(kept(), "own").values(), key=lambda shape: (shape.area, shape.error))
     for peer in sorted(shapes(kept(), "peer").values(), key=lambda shape: (shape.area, shape.error)):
-        best = next((shape for shape in own if shape.error <= peer.error), None)
+        best = next((shape for shape in own if shape.no_worse(peer)), None)
         ours = ("none", "", "", "")
         if best is not None:
             ratio = f"{peer.area / best.area:.2f} times"
@@ -197,7 +226,7 @@ def pairs_table() -> str:
     """The Markdown table of what is taken for what, in the package's own faces."""
     rows = _head("face", "at 0.6", "at 0.5")
     for item in kept()["results"]:
-        if item["group"] == "own":
+        if item["group"] == "own" and item["readings"]:
             by_factor = {reading["factor"]: reading["confused"] for reading in item["readings"]}
             pairs = (", ".join(_pair(*pair) for pair in by_factor[factor][:8]) for factor in (0.6, 0.5))
             rows.append(f"| `{item['name']}` | {' | '.join(pairs)} |")
@@ -221,12 +250,16 @@ def contest_picture() -> Canvas:
     """Reading error against pixels per character, and the best that each number of pixels buys."""
     left, top, wide, high = 96, 76, 800, 420
     canvas = Canvas(left + wide + 40, top + high + 60)
-    canvas.word(24, 26, "Reading error against pixels per character", size=17, bold=True)
+    canvas.word(24, 26, "Error of independent readers against pixels per character", size=17, bold=True)
     names = {"peer": "what other tools use", "outline": "outline faces", "own": "faces of this package"}
     for at, (group, label) in enumerate(names.items()):
         canvas.dot(left + 5 + 170 * at, 52, 4.5, _COLOURS[group], _COLOURS[group])
         canvas.word(left + 15 + 170 * at, 52, label, size=10.5)
-    found = sorted(kept()["results"], key=lambda item: (list(_COLOURS).index(item["group"]), item["name"]))
+    found = sorted(
+        (item for item in kept()["results"] if item["judges"]),
+        key=lambda item: (list(_COLOURS).index(item["group"]), item["name"]),
+    )
+    known = shapes(kept())
 
     def x(area: float) -> float:
         return left + wide * (area - 30) / 180
@@ -250,7 +283,7 @@ def contest_picture() -> Canvas:
     for (a, b), (c, d) in pairwise(front):
         canvas.line((x(a), y(b)), (x(c), y(b)), "#c9ced4", 1.5)
         canvas.line((x(c), y(b)), (x(c), y(d)), "#c9ced4", 1.5)
-    places = [(item, x(item["cell"][0] * item["cell"][1]), y(item["error"])) for item in found]
+    places = [(item, x(known[item["name"]].area), y(known[item["name"]].error)) for item in found]
     for item, px, py in places:
         canvas.dot(px, py, 4.5, _COLOURS[item["group"]], _COLOURS[item["group"]])
     taken: list[tuple[float, float]] = []

@@ -8,12 +8,17 @@ import pytest
 from benchmarks import trade
 from benchmarks.contest import STRESS, kept, measure
 from benchmarks.faces import candidates, named
-from benchmarks.lab_glyphs import font_glyphs
+from benchmarks.fresh import FRESH_SEEDS, fresh_rows, fresh_transcript, marked_rows, without_marks
+from benchmarks.judges import JUDGES, bytes_of, with_marks
+from benchmarks.lab_glyphs import GlyphSet, font_glyphs
+from benchmarks.neutral import WEIGHTS, NeutralReader
 from benchmarks.reading import COLUMNS, rows
+from benchmarks.train_neutral import ON_TRIAL
 from snapshot._resources import locate
 from snapshot.errors import FontError, SnapshotError
 from snapshot.legibility.ocr import Recogniser, cut_rows, has_ocr, has_tesseract, shrunk, tesseract
 from snapshot.legibility.score import compared, exact_strings
+from snapshot.models.catalog import profiles
 from snapshot.raster.face import load_face
 from tests.conftest import small_face
 
@@ -109,6 +114,70 @@ def test_rows_are_cut_by_the_grid_at_any_factor():
     assert shrunk(page, 0.5).shape == (20, 2)
 
 
+def test_fresh_text_is_by_seed_and_no_text_that_faces_were_drawn_by():
+    drawn_by = {*rows(seeds=(11, 12))}
+    for seed in FRESH_SEEDS:
+        found = fresh_rows(seed)
+        assert found == fresh_rows(seed) != fresh_rows(seed + 1)
+        assert max(map(len, found)) <= COLUMNS
+        assert not drawn_by & {*found}
+        assert all(row.isascii() for row in found)
+        assert len([string for row in found for string in exact_strings(row)]) > 40
+    assert fresh_transcript(41, 500) == fresh_transcript(41, 500)
+    marked = marked_rows(41)
+    assert {"↵", "⇥", "❶"} <= {*"".join(marked)}
+    assert all(len(without_marks(row)) == len(row) and without_marks(row).isascii() for row in marked)
+
+
+def test_the_neutral_reader_reads_what_it_was_not_trained_on():
+    """Its weights are small, and no font of the contest is in its training."""
+    assert WEIGHTS.stat().st_size < 400_000
+    assert all(
+        any(part in name for part in ON_TRIAL) for name in ("firacode", "jetbrainsmono", "dejavusansmono")
+    )
+    text = fresh_rows(43)
+    for face in ("fira-8x18", "drawn-9x16"):
+        glyphs = named(str(locate("fonts") / f"{face}.toml")).load()
+        read = NeutralReader().read(glyphs.page(text, COLUMNS), len(text), COLUMNS)
+        right = [
+            a == b
+            for row, seen in zip(text, read, strict=True)
+            for a, b in zip(row.ljust(COLUMNS), seen, strict=True)
+        ]
+        assert sum(right) / len(right) > 0.97, face
+    shuffled = GlyphSet("none", glyphs.chars, glyphs.ink[::-1])
+    read = NeutralReader().read(shuffled.page(text, COLUMNS), len(text), COLUMNS)
+    wrong = [a == b for row, seen in zip(text, read, strict=True) for a, b in zip(row, seen, strict=False)]
+    assert sum(wrong) / len(wrong) < 0.2, "it reads what stands there"
+
+
+def test_every_cell_has_marks_and_whole_bytes_are_fewer_bytes():
+    sizes = {}
+    for cell in ((5, 8), (8, 16), (9, 16), (8, 22)):
+        glyphs = with_marks(font_glyphs(FIRA.path, cell, axes=FIRA.axes, stretch=True))
+        assert "↵" in glyphs.chars
+        assert glyphs.ink[glyphs.chars.index("↵")].any()
+        sizes[cell] = bytes_of(glyphs)
+    assert sizes[8, 16] < 0.75 * sizes[9, 16]
+
+
+def test_defaults_are_faces_that_the_judges_agree_on():
+    """Of large cells none is read worse than the face that most readers had before, by either judge."""
+    judged = trade.shapes(kept(), "own")
+    before = judged["drawn-9x16"]
+    defaults = {reader.layouts["default"].face for reader in profiles() if reader.layouts}
+    assert defaults <= judged.keys()
+    for face in sorted(defaults):
+        assert set(judged[face].errors) == set(JUDGES)
+        if judged[face].area > 128:
+            assert judged[face].no_worse(before), face
+            assert bytes_kept(face) < 0.8 * bytes_kept("drawn-9x16")
+
+
+def bytes_kept(name: str) -> int:
+    return next(item["bytes"] for item in kept()["results"] if item["name"] == name)
+
+
 def error_of(name: str) -> float:
     return next(item["error"] for item in kept()["results"] if item["name"] == name)
 
@@ -142,12 +211,16 @@ def test_the_pictures_are_of_the_kept_contest():
 
 
 def test_default_pages_are_better_than_other_tools_pages_on_both():
-    """No worse to read than the best shape that others send the reader, and more characters a token."""
+    """No worse to read than the best shape that others send the reader, and more characters a token.
+
+    A reader that was tried at smaller cells, and read them, may have a denser page than its judges like best.
+    """
     found = [item for item in trade.trades(kept()) if item.theirs is not None]
     assert len(found) > 8
     for item in found:
         assert item.theirs is not None
-        assert item.own.error <= item.theirs.error, item.layout.name
+        tried = item.expected is not None and item.expected.at_least and item.expected.recall >= 0.9
+        assert item.own.error <= item.theirs.error or tried, item.layout.name
         assert item.per_token >= item.peer_per_token or item.own.error < item.theirs.error / 2, (
             item.layout.name
         )

@@ -146,7 +146,7 @@ def characters(last: int) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("face", [*FACES, "fira-8x16", "fira-9x16"])
+@pytest.mark.parametrize("face", [*FACES, "fira-7x14", "fira-8x16", "fira-8x18", "fira-9x16"])
 @pytest.mark.parametrize("levels", [2, 4, 16])
 def test_what_helpers_draw_has_the_ink_levels_of_the_face(face, levels):
     """What one level can tell apart another can not: then a helper is asked, in the page's levels.
@@ -167,7 +167,7 @@ def test_what_helpers_draw_has_the_ink_levels_of_the_face(face, levels):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("face", [*FACES, "fira-8x16", "fira-9x16"])
+@pytest.mark.parametrize("face", [*FACES, "fira-7x14", "fira-8x16", "fira-8x18", "fira-9x16"])
 @pytest.mark.parametrize("levels", [2, 4, 16])
 def test_every_character_reads_back(face, levels):
     """All characters to the start of East Asia, alone and side by side."""
@@ -177,7 +177,7 @@ def test_every_character_reads_back(face, levels):
 
 def test_what_is_drawn_faint_is_there_in_one_bit():
     """The filling is light grey all over: at two levels it is ink, not paper."""
-    for face in ("fira-8x16", "fira-9x16", *FACES):
+    for face in ("fira-7x14", "fira-8x14", "fira-8x16", "fira-8x17", "fira-8x18", "fira-9x16", *FACES):
         atlas = own(face, 2)
         assert atlas.ink[atlas.pad].any()
         assert len({atlas.pad, atlas.end, atlas.blank}) == 3

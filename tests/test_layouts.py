@@ -44,8 +44,9 @@ IDS = {
         "gpt-5.6-sol", "openai/gpt-5.5", "global.openai.gpt-5.6-sol", "gpt-5.4-mini", "azure/gpt-5.4", "gpt-6-astra",
     ],
     "gemini-3": [
-        "gemini-3-pro", "google/gemini-3.8-flash", "gemini/gemini-3.1-pro-preview", "models/gemini-3.5-flash-lite",
+        "gemini-3-pro", "google/gemini-3.5-flash", "gemini/gemini-3.1-pro-preview", "models/gemini-3.5-flash-lite",
     ],
+    "gemini-3.6": ["google/gemini-3.8-flash", "gemini-3.7-flash-preview", "vertex_ai/gemini-3-6-flash"],
     "gemini-2": ["gemini-2.5-pro", "vertex_ai/gemini-2.0-flash"],
     "gpt-5.2": ["gpt-5.2", "openai/gpt-5.2-pro"],
     "gpt-tile-5": ["gpt-5", "gpt-5.1", "gpt-5-2025-08-07", "azure/gpt-5.1-codex"],

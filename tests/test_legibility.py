@@ -210,7 +210,7 @@ TRIALS = (
     [
         ("one-3", 160, 0.9, False),  # its own, exact values before gist
         ("two", 160, 0.5, False),
-        ("three", 160, 0.5, False),  # nobody's own: the worst
+        ("three", 160, 0.7, False),  # nobody's own: those of its siblings together
         ("one-3", 159, 0.9, False),  # the same cell but for a hundredth
         ("one-3", 100, 0.5, False),  # halfway from 40 to 160
         ("one-3", 10, 0.025, False),  # a quarter of the smallest
@@ -222,6 +222,38 @@ def test_expected_recall(model, area, recall, at_least):
     assert found is not None
     assert found.recall == pytest.approx(recall, abs=0.01)
     assert found.at_least == at_least
+
+
+def counted(right: int, of: int, what: str = "exact") -> Trial:
+    return Trial("one*", (9, 16), "glyphs", what, right / of, "2026-08", "somebody", right, of)
+
+
+def test_a_few_answers_do_not_beat_many_and_the_worst_row_is_named():
+    """Rows of one cell count by their answers; gist does not count beside values, but is not hidden."""
+    found = expected((counted(8, 8), counted(60, 92)), "one-1", 144)
+    assert found is not None
+    assert found.recall == pytest.approx(0.68)
+    assert (found.answers, found.borrowed) == (100, False)
+    found = expected((counted(8, 8), counted(59, 98, "gist")), "one-1", 144)
+    assert found is not None
+    assert (found.recall, found.answers) == (1, 8)
+    assert found.worst is not None
+    assert "59 of 98 gist questions" in found.doubt(0.7)
+    assert found.doubt(0.5) == ""
+    assert "8 of 8" in found.basis
+
+
+def test_what_is_borrowed_from_a_sibling_says_so():
+    own = expected(TRIALS, "one-3", 160)
+    other = expected(TRIALS, "three", 160)
+    assert own is not None
+    assert other is not None
+    assert (own.borrowed, other.borrowed) == (False, True)
+    assert "others of its kind" in other.basis
+    assert "very model" in other.doubt(0.7)
+    only = expected(TRIALS, "two", 40)
+    assert only is not None
+    assert only.recall == pytest.approx(0.125), "its own at 160, and not its sibling's at 40"
 
 
 def test_hashes_are_expected_for_themselves():
@@ -250,6 +282,7 @@ def test_expected_recall_is_a_share_with_a_basis(area, model):
         ({"what": "all"}, "what is 'all', it must be one of"),
         ({"cell": [9]}, "two whole numbers"),
         ({"sorce": "x"}, "did you mean source"),
+        ({"wrong": 2}, "wrong counts those"),
     ],
 )
 def test_a_wrong_trial_is_one_line(change, problem):

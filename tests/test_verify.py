@@ -69,7 +69,7 @@ def test_whole_pages_pass(rendered):
     assert (verdict.model, verdict.pages, verdict.cell) == (
         "claude-haiku-4-5",
         len(page_files(rendered)),
-        (9, 16),
+        (8, 18),
     )
     assert all(score.right == score.chars for score in verdict.kinds)
     assert {score.kind for score in verdict.kinds if score.chars} == {
@@ -86,6 +86,10 @@ def test_whole_pages_pass(rendered):
 
 def test_nobody_has_tried_the_reader_so_nothing_is_expected(rendered):
     assert verify(rendered).expected is None
+    assert [check.name for check in verify(rendered).checks if check.verdict == "unsure"] == [
+        "expected recall"
+    ]
+    assert "??    expected recall  not known" in run("verify", rendered).stdout
     assert says(verify(rendered), "expected recall").startswith(
         "not known: no trial of Claude, standard tier"
     )
@@ -140,8 +144,8 @@ def test_a_page_left_out_of_the_manifest_is_incomplete(pages):
 def test_pages_that_another_provider_resizes_are_refused(rendered):
     verdict = verify(rendered, model="gpt-4o")
     assert "unresized" in failed(verdict)
-    assert "page 1: 1512×784 is scaled to " in says(verdict, "unresized")
-    assert verdict.cell[0] < 9
+    assert "page 1: 952×1260 is scaled to " in says(verdict, "unresized")
+    assert verdict.cell[0] < 8
     blind = verify(rendered, model="gpt-oss-120b")
     assert says(blind, "unresized") == "OpenAI models without vision cannot see images"
 

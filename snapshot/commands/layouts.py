@@ -114,6 +114,9 @@ def _told(trial: Trial) -> dict[str, Any]:
         "what": trial.what,
         "score": round(trial.score, 3),
         "of": trial.of or None,
+        "wrong": trial.wrong,
+        "columns": trial.columns or None,
+        "page": list(trial.page) if trial.page else None,
         "as_of": trial.as_of,
         "source": trial.source,
     }

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["fill"]
 
 _RISKS_SHOWN = 5
+_MARKS = {"passed": "ok  ", "failed": "FAIL", "unsure": "??  "}
 _PAIRS_SHOWN = 6
 _LONGEST = 40  # characters of a string that is shown
 
@@ -115,7 +116,7 @@ def _print(verdict: Verdict, factsheet: bool) -> None:
     whom = f"{verdict.model} ({verdict.reader})" if verdict.model else verdict.reader
     lines.append(f"{verdict.folder}: {'verified' if verdict.passed else 'REFUSED'} for {whom}")
     for check in verdict.checks:
-        lines.append(f"  {'ok  ' if check.passed else 'FAIL'}  {check.name:<17}{check.says}")
+        lines.append(f"  {_MARKS[check.verdict]}  {check.name:<17}{check.says}")
     if verdict.confused:
         pairs = "  ".join(f"{a}>{b} {count}" for a, b, count in verdict.confused[:_PAIRS_SHOWN])
         of = f", on {verdict.stressed} pages" if verdict.stressed < verdict.pages else ""
@@ -150,7 +151,10 @@ def _described(verdict: Verdict) -> dict[str, Any]:
         "reader": verdict.reader,
         "pages": verdict.pages,
         "cell_seen": [round(side, 3) for side in verdict.cell],
-        "checks": [{"name": item.name, "passed": item.passed, "says": item.says} for item in verdict.checks],
+        "checks": [
+            {"name": item.name, "passed": item.passed, "sure": item.sure, "says": item.says}
+            for item in verdict.checks
+        ],
         "kinds": [
             {
                 "kind": score.kind,
@@ -194,6 +198,9 @@ def _expected(found: Expected | None) -> dict[str, Any] | None:
     return {
         "recall": round(found.recall, 3),
         "at_least": found.at_least,
+        "answers": found.answers,
+        "borrowed": found.borrowed,
+        "worst": None if found.worst is None else str(found.worst),
         "basis": found.basis,
         "sources": sorted({trial.source for trial in found.trials}),
     }

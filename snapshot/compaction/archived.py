@@ -18,6 +18,7 @@ from typing import Any, Self
 from snapshot.compaction.statements import Statement
 from snapshot.errors import ArchiveError
 from snapshot.messages import Message, Text, Transcript
+from snapshot.pages.layout import layout_shape
 from snapshot.serialization import from_json, to_json
 from snapshot.source.repeats import fold_repeats, original_span
 from snapshot.source.source import Source, source_of
@@ -121,6 +122,8 @@ class Archived:
         parts: parts of these that stand on pages of their own, or are clipped.
         tail: tokens of what stayed word for word behind the middle when this was made.
         words: which version of our own words the request has; see `snapshot.compaction.former_words`.
+        stale: a layout of its pages is no longer as it was when they were set, or is not told: `set_anew` in
+            `compaction.pagination` sets them as they are now.
     """
 
     head: int
@@ -145,6 +148,7 @@ class Archived:
     parts: tuple[PagedPart, ...] = ()
     tail: int = 0
     words: int = WORDS
+    stale: bool = False
     former_schema: bool = field(default=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -283,6 +287,7 @@ class Archived:
                 "prices": list(self.prices),
                 "sizes": list(self.sizes),
                 "starts": list(self.starts),
+                "shapes": {} if self.stale else self._shapes(),
                 "reasoning": self.reasoning,
                 "summary": self.summary,
                 "statements": [[s.offset, s.label, s.text, s.pinned] for s in self.statements],
@@ -337,7 +342,14 @@ class Archived:
             raise ArchiveError("the archive is damaged: its text is not the one that was stored")
         if not archive._prints_its_pages():
             raise ArchiveError("the archive is damaged: its pages are not those of its text")
+        if archive._shapes() != value.get("shapes", {}):
+            archive = replace(archive, stale=True)
         return archive._without_light_middle()
+
+    def _shapes(self) -> dict[str, str]:
+        """What the layouts of its pages are now, by name: face, size, columns of text."""
+        names = {name for item in (self, *self.parts) for name in item.tiers}
+        return {name: layout_shape(name) for name in sorted(names)}
 
     def _prints_its_pages(self) -> bool:
         """Whether the spans of printed text are those of the pages."""

@@ -25,6 +25,7 @@ from snapshot.compaction.options import (
     checked_trigger,
     spell_out_settings,
 )
+from snapshot.compaction.pagination import set_anew
 from snapshot.compaction.projection import projected
 from snapshot.compaction.replaced import with_parts
 from snapshot.compaction.report import Report, RungReport
@@ -372,7 +373,7 @@ def _context(
         archived=messages,
         groups=groups,
         head=head,
-        former=archive,
+        former=archive and set_anew(archive),
         format=format_name,
         last_resort=last_resort,
         history=history,

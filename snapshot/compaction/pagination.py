@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby, pairwise
+from typing import TypeVar
 
+from snapshot.compaction.archived import Archived, PagedPart
 from snapshot.compaction.page_images import Stretch, base64_bytes, most_bytes, page_sizes
 from snapshot.errors import LayoutError
 from snapshot.pages.layout import Layout, layout_for
@@ -21,7 +23,9 @@ from snapshot.pages.render import PageSpan, Typesetter
 from snapshot.source.repeats import fold_repeats, folded_offset, original_span
 from snapshot.source.source import Source
 
-__all__ = ["Pagination", "Stretch", "paginate"]
+__all__ = ["Pagination", "Stretch", "paginate", "set_anew"]
+
+_A = TypeVar("_A", bound=Archived)
 
 # Where pages have to be left out, so many go that the goal is met, or this share of the room is free: else
 # the next request would have to leave out more.
@@ -324,6 +328,45 @@ def _continuations(
 
 def _measured(source: Source, layout: Layout, start: int, stop: int) -> Stretch:
     return Stretch(layout, Typesetter(layout).measure(source, start, stop))
+
+
+def set_anew(archive: _A) -> _A:
+    """The archive with its pages set as their layouts are now, if those have changed (`Archived.stale`)."""
+    if not archive.stale:
+        return archive
+    parts = tuple(_part_anew(part) for part in archive.parts)
+    archive = replace(archive, parts=parts, stale=False)
+    if not archive.pages:
+        return archive
+    pages = _anew(archive.printed, archive.listed, archive.starts)
+    return replace(
+        archive,
+        pages=pages.spans,
+        printed_pages=pages.printed_spans if archive.printed_pages else (),
+        first_reference=pages.first_reference,
+        tiers=pages.tiers,
+        prices=tuple(page.tokens for page in pages.pages),
+        sizes=(),
+        starts=pages.starts,
+    )
+
+
+def _part_anew(part: PagedPart) -> PagedPart:
+    if not part.pages:
+        return part
+    listed = tuple((*span, name) for span, name in zip(part.pages, part.tiers, strict=True))
+    pages = _anew(part.source, listed, part.starts)
+    return replace(part, pages=pages.spans, tiers=pages.tiers, starts=pages.starts)
+
+
+def _anew(source: Source, listed: Sequence[tuple[int, int, str]], starts: Sequence[int]) -> Pagination:
+    """The text of listed pages in the same layouts, page by page as they are now."""
+    edges = (*_starts(listed, starts), len(listed))
+    stretches = tuple(
+        _measured(source, layout_for(name=listed[first][2]), listed[first][0], listed[last - 1][1])
+        for first, last in pairwise(edges)
+    )
+    return Pagination(stretches, listed[0][0], printed=source)
 
 
 def _starts(pages: Sequence[tuple[int, int, str]], starts: Sequence[int]) -> Sequence[int]:

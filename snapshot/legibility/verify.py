@@ -40,11 +40,24 @@ _STRESSED, _PICTURES = 3, 8
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was asked of the pages: its name, whether they passed, and the finding in a sentence."""
+    """One thing that was asked of the pages.
+
+    Attributes:
+        name: of it.
+        passed: whether the pages are not refused for it.
+        says: the finding in a sentence.
+        sure: False where nothing is known that would let one say more than that nothing speaks against them.
+    """
 
     name: str
     passed: bool
     says: str
+    sure: bool = True
+
+    @property
+    def verdict(self) -> str:
+        """In a word: "passed", "failed", or "unsure"."""
+        return "failed" if not self.passed else "passed" if self.sure else "unsure"
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +245,13 @@ def _resized(manifest: Manifest, reader: ModelProfile) -> tuple[Check, float]:
 
 def _recall(found: Expected | None, reader: ModelProfile, floor: float) -> Check:
     if found is None:
-        return Check("expected recall", True, f"not known: no trial of {reader.title} is published")
+        says = f"not known: no trial of {reader.title} is published"
+        return Check("expected recall", True, says, sure=False)
     least = "at least " if found.at_least else ""
     says = f"{least}{found.recall:.2f} (floor {floor:.2f}): {found.basis}"
-    return Check("expected recall", found.at_least or found.recall >= floor, says)
+    doubt = found.doubt(floor)
+    passed = found.at_least or found.recall >= floor
+    return Check("expected recall", passed, f"{says}; {doubt}" if doubt else says, sure=not doubt)
 
 
 def _nearest(survey: Survey, floor: float) -> Check:

@@ -204,12 +204,17 @@ class TrialTable(Table, frozen=True):
     right: Count | None = None
     of: Count | None = None
     score: Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1")] | None = None
+    wrong: Count | None = None
+    columns: Count | None = None
+    page: Size | None = None
 
     def __post_init__(self) -> None:
         if (self.score is None) == (self.right is None) or (self.right is None) != (self.of is None):
             raise ValueError("give right and of, or score")
         if self.right is not None and not 0 < (self.of or 0) >= self.right:
             raise ValueError("a score is at most 1, and right at most of")
+        if self.wrong is not None and (self.of is None or self.wrong > self.of - (self.right or 0)):
+            raise ValueError("wrong counts those of `of` that were neither right nor left out")
 
 
 class ReaderTable(Table, frozen=True):

@@ -3,10 +3,12 @@
 A row of `trials` in a layout file:
 
 * `model`: id as `model_key` writes it, `*` at the end stands for anything
-* `cell`: width and height of a character's cell in pixels, as the model saw it; `glyphs`: what stood in it
+* `cell`: width and height of a character's cell in pixels, as the model saw it; `glyphs`: the face that
+  stood in it ("5x8 pixel font, spaced" is that face with blank pixels around it)
 * `what`: "exact" (values copied without an error), "hashes" (the same of hexadecimal digits), "questions"
   (answers about the text, by score), "gist" (simple questions about it)
-* `right` and `of`, or `score` from 0 to 1
+* `right` and `of`, or `score` from 0 to 1; `wrong`: how many were answered wrongly and not left out
+* `columns`: cells in a row; `page`: width and height of the page in pixels; where the source says so
 * `as_of`: month; `source`: who published it
 """
 
@@ -21,6 +23,8 @@ from snapshot.models.schema import TrialTable, convert
 __all__ = ["Expected", "Trial", "expected", "trial_from"]
 
 _WHAT = ("exact", "questions", "gist", "hashes")
+_UNCOUNTED = 20
+"""Answers that a published score without their number counts for."""
 _SAYS = {"exact": "exact values", "questions": "questions", "gist": "gist questions", "hashes": "hashes"}
 
 
@@ -37,6 +41,14 @@ class Trial:
     source: str
     right: int = 0
     of: int = 0
+    wrong: int | None = None
+    columns: int = 0
+    page: tuple[int, int] | None = None
+
+    @property
+    def weight(self) -> int:
+        """How much it counts beside others: its answers, or `_UNCOUNTED` where only a score is published."""
+        return self.of or _UNCOUNTED
 
     @property
     def area(self) -> int:
@@ -52,7 +64,10 @@ class Trial:
     def __str__(self) -> str:
         name, (width, height) = self.model.rstrip("*-"), self.cell
         said = f"{self.right} of {self.of}" if self.of else f"{self.score:.3g} of"
-        return f"{name} on {width}×{height} ({self.glyphs}): {said} {_SAYS[self.what]} ({self.as_of})"
+        wrong = "" if self.wrong is None else f", {self.wrong} wrong"
+        where = f", {self.columns} columns" if self.columns else ""
+        shape = f"{width}×{height} ({self.glyphs}{where})"
+        return f"{name} on {shape}: {said} {_SAYS[self.what]}{wrong} ({self.as_of})"
 
 
 def trial_from(table: TrialTable | Mapping[str, Any], where: str = "") -> Trial:
@@ -64,7 +79,10 @@ def trial_from(table: TrialTable | Mapping[str, Any], where: str = "") -> Trial:
     row = table if isinstance(table, TrialTable) else convert(table, TrialTable, where)
     right, of = row.right or 0, row.of or 0
     score = right / of if row.score is None else row.score
-    return Trial(row.model, row.cell, row.glyphs, row.what, score, row.as_of, row.source, right, of)
+    return Trial(
+        row.model, row.cell, row.glyphs, row.what, score, row.as_of, row.source, right, of,
+        row.wrong, row.columns or 0, row.page,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +94,37 @@ class Expected:
         basis: a sentence on where it comes from.
         trials: the rows it was taken from.
         at_least: nothing so large was tried, so it may well be more.
+        answers: how many answers stand behind it; 0 where only scores are published.
+        borrowed: nobody tried the model itself, so it is taken from others of the same reader.
+        worst: the trial of least score at these cells, of whatever was asked.
     """
 
     recall: float
     basis: str
     trials: tuple[Trial, ...]
     at_least: bool = False
+    answers: int = 0
+    borrowed: bool = False
+    worst: Trial | None = None
+
+    def doubt(self, floor: float) -> str:
+        """Why a recall above the floor is no promise, in a few words; "" where nothing speaks against it."""
+        said = ["nobody published a trial of this very model"] if self.borrowed else []
+        if self.worst is not None and self.worst.score < floor <= self.recall:
+            said.append(f"but {self.worst}")
+        return "; ".join(said)
+
+
+@dataclass(frozen=True, slots=True)
+class _At:
+    """What was tried at one area: the rows that count, their score together, and the worst of all rows."""
+
+    rows: tuple[Trial, ...]
+    score: float
+    worst: Trial
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.rows))
 
 
 def expected(trials: Sequence[Trial], model: str, area: float, *, hashes: bool = False) -> Expected | None:
@@ -89,8 +132,9 @@ def expected(trials: Sequence[Trial], model: str, area: float, *, hashes: bool =
 
     Area is what orders the cells of every published sweep, so it is all that counts here. A trial at this
     area is taken as it is; between two, recall is interpolated; below the smallest it falls in proportion to
-    the area; above the largest it stays. Of several at one area those of the model itself come first, then
-    exact values before questions before gist, then the worst.
+    the area; above the largest it stays. The model's own trials count alone; only where it has none do those
+    of its siblings, and that is said. At one area exact values and questions count by the number of answers,
+    and gist, which says little of reading, only where neither was asked. The worst row of any kind is named.
 
     Args:
         trials: of one reader.
@@ -101,27 +145,46 @@ def expected(trials: Sequence[Trial], model: str, area: float, *, hashes: bool =
     Returns:
         None where nobody has published a trial.
     """
-    by_area: dict[int, Trial] = {}
-    for trial in sorted(
-        (trial for trial in trials if (trial.what == "hashes") == hashes),
-        key=lambda trial: (not trial.fits(model), _WHAT.index(trial.what), trial.score),
-    ):
-        by_area.setdefault(trial.area, trial)
+    asked = [trial for trial in trials if (trial.what == "hashes") == hashes]
+    own = [trial for trial in asked if trial.fits(model)]
+    by_area: dict[int, list[Trial]] = {}
+    for trial in own or asked:
+        by_area.setdefault(trial.area, []).append(trial)
     if not by_area:
         return None
     areas = sorted(by_area)
     # A cell a hundredth smaller is the same cell.
     below = max((found for found in areas if found <= area * 1.01), default=None)
     above = min((found for found in areas if found > area * 1.01), default=None)
+    said = "" if own else "of others of its kind, "
     if below is None:
         assert above is not None
-        least = by_area[above]
-        return Expected(least.score * area / above, f"smaller than the smallest tried: {least}", (least,))
-    low = by_area[below]
+        least = _pooled(by_area[above])
+        says = f"{said}smaller than the smallest tried: {least}"
+        return _expected(least.score * area / above, says, (least,), borrowed=not own)
+    low = _pooled(by_area[below])
     if above is None or below >= area * 0.99:
         same = below >= area * 0.99
-        said = str(low) if same else f"larger than the largest tried: {low}"
-        return Expected(low.score, said, (low,), at_least=not same)
-    high = by_area[above]
+        says = f"{said}{low}" if same else f"{said}larger than the largest tried: {low}"
+        return _expected(low.score, says, (low,), at_least=not same, borrowed=not own)
+    high = _pooled(by_area[above])
     recall = low.score + (high.score - low.score) * (area - below) / (above - below)
-    return Expected(recall, f"between two that were tried: {low}; {high}", (low, high))
+    says = f"{said}between two that were tried: {low}; {high}"
+    return _expected(recall, says, (low, high), borrowed=not own)
+
+
+def _pooled(rows: Sequence[Trial]) -> _At:
+    """What was tried at one area, taken together by the number of answers."""
+    counted = [row for row in rows if row.what != "gist"] or [*rows]
+    score = counted[0].score
+    if len(counted) > 1:
+        score = sum(row.score * row.weight for row in counted) / sum(row.weight for row in counted)
+    return _At(tuple(counted), score, min(rows, key=lambda row: (row.score, -row.weight)))
+
+
+def _expected(
+    recall: float, basis: str, at: tuple[_At, ...], *, at_least: bool = False, borrowed: bool = False
+) -> Expected:
+    rows = tuple(row for one in at for row in one.rows)
+    # Of two areas the larger: what fails at the smaller one is in the interpolation already.
+    return Expected(recall, basis, rows, at_least, sum(row.of for row in rows), borrowed, at[-1].worst)

@@ -241,7 +241,12 @@ def open_folder(folder: Path, manifest: Manifest, *, font: str | Path | None = N
     if table.font is None and font is not None:
         raise PageError(f"{folder}: set without a font file: leave out `font=`")
     layout = replace(
-        named, width=table.width, height=table.height, face=table.face, text_columns=table.text_columns
+        named,
+        width=table.width,
+        height=table.height,
+        face=table.face,
+        cell=table.cell,
+        text_columns=table.text_columns,
     )
     atlas = _atlas(folder, Typesetter(layout, font=font), table)
     try:

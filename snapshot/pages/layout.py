@@ -19,6 +19,7 @@ __all__ = [
     "Layout",
     "layout_for",
     "layout_names",
+    "layout_shape",
 ]
 
 _FEWEST_COLUMNS = 20
@@ -180,6 +181,15 @@ def _as_read(reader: ModelProfile, model: str, gateway: str | None, like: str | 
     by_id, rest = gateway_of(model)
     chosen = by_id if gateway is None else gateway_named(gateway)
     return reader if chosen.name == "direct" else via_gateway(reader, chosen, "", rest)
+
+
+def layout_shape(name: str) -> str:
+    """What a named layout sets pages by: its face, size and columns of text; "" where there is none now."""
+    try:
+        layout = layout_for(name=name)
+    except LayoutError:
+        return ""
+    return f"{layout.face} {layout.width}x{layout.height} {layout.text_columns}"
 
 
 def layout_names() -> Iterator[str]:

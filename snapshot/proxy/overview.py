@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from snapshot import Archive, ArchiveError, Source
 from snapshot.compaction.page_images import page_images
-from snapshot.compaction.pagination import Pagination
+from snapshot.compaction.pagination import Pagination, set_anew
 from snapshot.proxy.settings import ProxySettings
 from snapshot.proxy.store import Store
 
@@ -160,6 +160,7 @@ async def _style(_request: Request) -> Response:
 
 def page_png(archive: Archive, number: int) -> bytes | None:
     """The PNG of page `number` of an archive, from 1, as it is sent; None where there is no such image."""
+    archive = set_anew(archive)
     if 1 <= number <= len(archive.pages):
         pages = Pagination.of(archive.printed, archive.listed, archive.prices, archive.starts)
         return _drawn(archive.printed, pages, number)

@@ -93,9 +93,10 @@ def view_of_archive(archive: Archive, *, model: str, title: str) -> View:
     """
     from snapshot.compaction.assemble import archive_messages
     from snapshot.compaction.page_images import page_images
-    from snapshot.compaction.pagination import Pagination
+    from snapshot.compaction.pagination import Pagination, set_anew
 
     profile = profile_for(model)
+    archive = set_anew(archive)
     pages: list[bytes] = []
     if archive.pages:
         pagination = Pagination.of(archive.printed, archive.listed, archive.prices, archive.starts)

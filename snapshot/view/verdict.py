@@ -25,8 +25,11 @@ def report_of(verdict: Verdict) -> str:
     cell = " × ".join(f"{side:.3g}" for side in verdict.cell)
     count = len(verdict.checks)
     fine = sum(check.passed for check in verdict.checks)
+    unsure = sum(check.verdict == "unsure" for check in verdict.checks)
     said = f"all {count} checks passed" if passed else f"{count - fine} of {count} checks failed"
-    checks = ((_mark(item.passed), item.name, as_html(item.says)) for item in verdict.checks)
+    if passed and unsure:
+        said = f"{count - unsure} of {count} checks passed, {unsure} unsure"
+    checks = ((_mark(item.verdict), item.name, as_html(item.says)) for item in verdict.checks)
     body = [
         f"<p>For {as_html(whom)}; a character is seen on {cell} pixels.</p>",
         _table((), checks),
@@ -43,8 +46,9 @@ def report_of(verdict: Verdict) -> str:
     )
 
 
-def _mark(passed: bool) -> str:
-    return '<span class="yes">passed</span>' if passed else '<span class="no">failed</span>'
+def _mark(verdict: str) -> str:
+    kind = {"passed": "yes", "failed": "no"}.get(verdict, "unsure")
+    return f'<span class="{kind}">{verdict}</span>'
 
 
 def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -1,0 +1,138 @@
+"""The contest's independent judges: readers that no face was drawn by, on fresh text, with marks and without.
+
+* "tesseract": Tesseract with its fast weights, on whole pages: it finds the rows by itself.
+* "neutral": `benchmarks.neutral`, cell by cell.
+
+Rows are those of `benchmarks.fresh` at full size and shrunk; "marks" is a page as it is sent, at full size.
+What is made of a mark counts as an error where it is no blank; a face without marks borrows those that are
+drawn for the largest cell that fits its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.fresh import FRESH_SEEDS, MARKS, fresh_rows, marked_rows, without_marks
+from benchmarks.lab_glyphs import GlyphSet
+from benchmarks.neutral import NeutralReader
+from benchmarks.reading import COLUMNS
+from snapshot._resources import locate
+from snapshot.legibility.ocr import has_tesseract, shrunk, tesseract
+from snapshot.legibility.score import Reading, compared
+from snapshot.raster.glyph_text import read_glyph_text
+from snapshot.raster.png import encode_png
+
+__all__ = ["FACTORS", "JUDGES", "Judged", "bytes_of", "judged", "with_marks"]
+
+JUDGES = ("tesseract", "neutral")
+FACTORS = (1.0, 0.6)
+_DRAWN = (
+    "drawn-11x16",
+    "drawn-9x16",
+    "drawn-8x18",
+    "drawn-8x17",
+    "drawn-8x16",
+    "drawn-8x13",
+    "drawn-7x13",
+    "drawn-6x11",
+)
+_PAGE = 196, 110  # columns and rows of the page whose bytes are counted
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a judge read.
+
+    Attributes:
+        reader: one of `JUDGES`.
+        text: "rows" or "marks".
+        factor: to which the page was shrunk.
+        reading: its score.
+    """
+
+    reader: str
+    text: str
+    factor: float
+    reading: Reading
+
+    def stored(self) -> dict[str, Any]:
+        """The reading for a file."""
+        return {
+            "reader": self.reader,
+            "text": self.text,
+            "factor": self.factor,
+            "error_rate": round(self.reading.error_rate, 4),
+            "chars": self.reading.chars,
+            "strings": self.reading.strings,
+            "exact": self.reading.exact,
+        }
+
+
+def judged(glyphs: GlyphSet) -> Iterator[Judged]:
+    """What the judges that are there make of a face, which has its marks (`with_marks`)."""
+    rows = tuple(row for seed in FRESH_SEEDS for row in fresh_rows(seed))
+    plain = glyphs.page(rows, COLUMNS)
+    for factor in FACTORS:
+        yield from _all(shrunk(plain, factor), rows, "rows", factor)
+    marked = marked_rows(FRESH_SEEDS[0])
+    yield from _all(glyphs.page(marked, COLUMNS), tuple(map(without_marks, marked)), "marks", 1.0, marked)
+
+
+def _all(
+    page: NDArray[np.uint8], truth: tuple[str, ...], text: str, factor: float, marked: tuple[str, ...] = ()
+) -> Iterator[Judged]:
+    if has_tesseract():
+        read = tesseract(page, len(truth))
+        yield Judged("tesseract", text, factor, compared(["\n".join(truth)], [read]))
+    cells = NeutralReader().read(page, len(truth), COLUMNS)
+    if marked:  # it reads cells, so no mark can stand in the place of a letter beside it
+        cells = [_at_letters(row, stood) for row, stood in zip(cells, marked, strict=True)]
+    yield Judged("neutral", text, factor, compared(truth, cells))
+
+
+def _at_letters(read: str, stood: str) -> str:
+    """What was read in the cells that hold no mark."""
+    return "".join(
+        " " if at < len(stood) and not stood[at].isascii() else char for at, char in enumerate(read)
+    )
+
+
+@cache
+def _marks(name: str) -> dict[str, NDArray[np.uint8]]:
+    grids = read_glyph_text(locate("fonts") / f"{name}.txt")
+    return {mark: grids[ord(mark)] for mark in MARKS if ord(mark) in grids}
+
+
+def with_marks(glyphs: GlyphSet) -> GlyphSet:
+    """The set with the marks that it lacks, drawn for the largest cell that fits its own."""
+    width, height = glyphs.cell
+    lacking = [mark for mark in MARKS if mark not in glyphs.chars]
+    ink = np.zeros((len(lacking), height, width), np.uint8)
+    for name in _DRAWN:
+        drawn = _marks(name)
+        rows, columns = next(iter(drawn.values())).shape
+        if rows <= height and columns <= width and all(mark in drawn for mark in lacking):
+            y, x = (height - rows) // 2, (width - columns) // 2
+            for place, mark in zip(ink, lacking, strict=True):
+                place[y : y + rows, x : x + columns] = drawn[mark] * np.uint8(85)
+            break
+    else:  # a cell that nothing is drawn for: a block stands for every mark
+        ink[:, 1:-1, :-1] = 255
+    return GlyphSet(glyphs.name, glyphs.chars + "".join(lacking), np.concatenate((glyphs.ink, ink)))
+
+
+def bytes_of(glyphs: GlyphSet) -> int:
+    """Bytes of a PNG for 1,000 cells of a transcript's page, at two bits a pixel, by the default profile."""
+    columns, rows = _PAGE
+    page = glyphs.page(marked_rows(FRESH_SEEDS[1], rows, columns), columns)
+    levels = page // 64
+    levels = np.pad(levels, ((0, 0), (0, -levels.shape[1] % 4)), constant_values=3)
+    packed = (levels.reshape(len(levels), -1, 4) << np.array([6, 4, 2, 0], np.uint8)).sum(2).astype(np.uint8)
+    scanlines = np.ascontiguousarray(np.pad(packed, ((0, 0), (1, 0))))
+    return round(1000 * len(encode_png(scanlines, page.shape[1], 2)) / (columns * rows))
