@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -15,12 +16,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snapshot import _cache, _toml
+from snapshot._lazy import lazy_pattern
 from snapshot._resources import locate
 from snapshot.raster import atlas as atlas_module
 from snapshot.raster import atlas_file
 from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.face import Face, load_face
+from snapshot.transcripts.io.jsonl import sample
+from snapshot.transcripts.io.source import Source
+from snapshot.transcripts.loading import _possible, _reader
+from snapshot.transcripts.registry import FORMATS, FROM_TEXT
 from snapshot.typeset.shaped import ShapedCluster
+from tests.harness_samples import SAMPLES
+from tests.transcript_samples import EXAMPLE
 
 _PACKAGE = Path(_cache.__file__).parent
 
@@ -237,3 +245,30 @@ def test_all_code_that_draws_a_face_is_in_the_name() -> None:
         for module in imported(_PACKAGE / name):
             reached.add(MODULES[module].relative_to(_PACKAGE).as_posix())
     assert reached - others - {"source/__init__.py"} <= {*atlas_file.DRAWN_BY}
+
+
+def test_a_pattern_is_compiled_at_its_first_use_and_is_then_as_any_other() -> None:
+    lazy, usual = lazy_pattern("(?P<word>a)b", re.IGNORECASE), re.compile("(?P<word>a)b", re.IGNORECASE)
+    assert "search" not in vars(lazy)
+    assert lazy.search("xAB")
+    assert "search" in vars(lazy)
+    assert (lazy.pattern, lazy.flags, lazy.groupindex) == (usual.pattern, usual.flags, usual.groupindex)
+    assert lazy.sub("-", "ab aB") == usual.sub("-", "ab aB")
+    with pytest.raises(re.error):
+        lazy_pattern("(").search("")
+    with pytest.raises(AttributeError):
+        getattr(lazy, "no such thing")
+
+
+def test_only_readers_of_what_the_input_may_be_are_asked() -> None:
+    """Readers that are not asked would all have said no."""
+    written = [data for several in SAMPLES.values() for data in several]
+    written += [path.read_bytes() for path in EXAMPLE.parent.glob("*.json*")]
+    written += [b"## User\n\nhello\n\n## Assistant\n\nyes\n", b"<|im_start|>user\nhello<|im_end|>\n"]
+    assert len(written) > 12
+    for data in (b"prose, and nothing else\n", b'{"a": 1}', b'{"a": 1}\n{"b": 2}\n', b"[]", *written):
+        found = sample(Source.open(data))
+        possible = {*_possible(found)}
+        assert "text" in possible
+        assert not [name for name in FORMATS if name not in possible and _reader(name).detect(found)]
+    assert {*_possible(sample(Source.open(b"prose\n")))} == {*FROM_TEXT}

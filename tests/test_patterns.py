@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from snapshot._lazy import _Uncompiled
 from tests.test_architecture import MODULES, PACKAGE
 
 
@@ -43,9 +44,9 @@ def repeats_a_group_possessively(pattern: str | bytes, flags: int = 0) -> bool:
 SPELLED = re.compile(r"(?<!\\)(?:\\\\)*\)(?:[*+?]|\{\d*,?\d*\})\+(?!\])")
 
 
-def patterns_of(value: Any, depth: int = 4) -> Iterator[re.Pattern[Any]]:
-    """The compiled patterns in a value: itself, in collections and in the fields of objects."""
-    if isinstance(value, re.Pattern):
+def patterns_of(value: Any, depth: int = 4) -> Iterator[Any]:
+    """The regular expressions in a value: itself, in collections and in the fields of objects."""
+    if isinstance(value, re.Pattern | _Uncompiled):
         yield value
     elif depth and isinstance(value, dict):
         yield from patterns_of([*value, *value.values()], depth)

@@ -66,7 +66,8 @@ def test_the_check_knows_the_bad_form(pattern, bad):
     assert repeats_a_group_possessively(pattern) is bad
 
 
-def patterns_of(value: Any) -> Iterator[re.Pattern[str]]:
+def patterns_of(value: Any) -> Iterator[Any]:
+    """The regular expressions in a value, compiled or still to be."""
     if isinstance(value, re.Pattern | _Uncompiled):
         yield value
     elif isinstance(value, dict):
