@@ -104,9 +104,9 @@ def test_the_pages_say_what_the_archive_says(conversation):
     archive = compaction.archive
     (message,) = [m for m in compaction.transcript.messages if OPENING in "".join(texts((m,)))]
     pages = [part for part in message.parts if isinstance(part, Image)]
-    layout = layout_for(name=archive.layout)
-    reader = PageReader(layout, Typesetter(layout).atlas(archive.printed))
-    for page, (start, stop) in zip(pages, archive.printed_pages, strict=True):
+    for page, (start, stop), name in zip(pages, archive.printed_pages, archive.tiers, strict=True):
+        layout = layout_for(name=name)
+        reader = PageReader(layout, Typesetter(layout).atlas(archive.printed))
         assert reader.read(page.data).text == PreparedText(archive.printed).folded(start, stop)
     for span, (start, stop) in zip(archive.pages, archive.printed_pages, strict=True):
         assert original_span(archive.printed, start, stop) == span

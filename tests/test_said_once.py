@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from snapshot.compaction import Archive, Compaction, compact
+from snapshot.compaction.archived import OPENING
 from snapshot.errors import ArchiveError
 from snapshot.messages import Image, Message, Text, ToolCall, ToolResult, Transcript
 from snapshot.pages.layout import layout_for
@@ -68,9 +69,9 @@ def check_references(done: Compaction) -> None:
     for span, own in zip(archive.pages, archive.printed_pages, strict=True):
         assert original_span(printed, *own) == span
     assert all(one[1] == other[0] for one, other in pairwise(archive.pages))
-    # It says so before the first page that has one, and only there.
+    # It says so before the first page that has one, in the lead where that is the first of all.
     guides = [p.text for m in done.transcript.messages for p in m.parts if isinstance(p, Text)]
-    explained = sum(text.startswith("From here on") and REPEAT in text for text in guides)
+    explained = sum(text.startswith((OPENING, "From here on")) and REPEAT in text for text in guides)
     has = [any(a <= one.start < b for one in printed.repeats) for a, b in archive.printed_pages]
     assert explained == any(has)
     assert archive.first_reference == (has.index(True) + 1 if any(has) else 0)

@@ -33,7 +33,12 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
 
 
 def sender(fake: FakeProvider, api: Api):
-    bases = {"anthropic": fake.url, "openai": fake.url + "/v1", "chat": fake.url + "/v1", "gemini": fake.url}
+    bases = {
+        "anthropic": fake.url,
+        "openai-responses": fake.url + "/v1",
+        "openai-chat": fake.url + "/v1",
+        "gemini": fake.url,
+    }
     return sender_for(api, base_url=bases[api])
 
 
@@ -92,16 +97,16 @@ def gemini(ended: str, text: str) -> dict[str, Any]:
 
 CUT: dict[str, Any] = {
     "anthropic": message("max_tokens", "hal"),
-    "openai": {**RESPONSE, "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"},
+    "openai-responses": {**RESPONSE, "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"},
                "output": [item(type="output_text", text="hal", annotations=[])]},
-    "chat": chat("length", content="hal"),
+    "openai-chat": chat("length", content="hal"),
     "gemini": gemini("MAX_TOKENS", "hal"),
 }  # fmt: skip
 REFUSED: dict[str, Any] = {
     "anthropic": message("refusal", ""),
-    "openai": {**RESPONSE, "status": "completed", "incomplete_details": None,
+    "openai-responses": {**RESPONSE, "status": "completed", "incomplete_details": None,
                "output": [item(type="refusal", refusal="no")]},
-    "chat": chat("stop", refusal="no"),
+    "openai-chat": chat("stop", refusal="no"),
     "gemini": gemini("PROHIBITED_CONTENT", ""),
 }  # fmt: skip
 
@@ -156,13 +161,13 @@ def test_no_key_goes_to_a_server_that_it_is_not_for(monkeypatch):
             sender(fake, api)(prompt())
         assert "sk-private" not in str([seen.headers for seen in fake.requests])
         monkeypatch.setenv("OWN_KEY", "sk-own")
-        sender_for("chat", base_url=fake.url + "/v1", key_env="OWN_KEY")(prompt())
+        sender_for("openai-chat", base_url=fake.url + "/v1", key_env="OWN_KEY")(prompt())
         assert fake.requests[-1].headers["authorization"] == "Bearer sk-own"
 
 
 @pytest.mark.parametrize(
     ("api", "model"),
-    [("anthropic", "claude-haiku-4-5"), ("openai", "gpt-6.1-sol"), ("gemini", "gemini-3.8-flash")],
+    [("anthropic", "claude-haiku-4-5"), ("openai-responses", "gpt-6.1-sol"), ("gemini", "gemini-3.8-flash")],
 )
 def test_a_trial_through_a_client(api, model, tmp_path):
     layout = layout_for(model)
@@ -187,7 +192,12 @@ def test_ten_kills_of_the_command(tmp_path):
     names = ("drawn-7x13", "fira-9x16")
     planned = small_plan(*names, pages=4, seed=5)
     folder, budget, random = tmp_path / "trial", Decimal("0.60"), Random(2)
-    script = [rate_limit(), refuse(200, CUT["chat"]), refuse(200, REFUSED["chat"]), overloaded()]
+    script = [
+        rate_limit(),
+        refuse(200, CUT["openai-chat"]),
+        refuse(200, REFUSED["openai-chat"]),
+        overloaded(),
+    ]
 
     def reply(seen: Seen) -> Reply:
         if seen.number % 9 == 4 and script:

@@ -65,7 +65,7 @@ def test_short_and_long_options_are_one(short, long, metavars):
 
 def test_json_is_a_flag_everywhere():
     lacking = set(PARSERS) - options("--json").keys() - {"session", "completion"}
-    servers = {"claude-code", "mcp", "proxy"}
+    servers = {"claude-code", "mcp", "proxy", "trial"}  # and what asks a model for money
     assert {name for name in lacking if name in COMMANDS} <= {"convert", *servers} - options("--json").keys()
     assert all(action.nargs == 0 for action in options("--json").values())
 

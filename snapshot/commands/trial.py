@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from snapshot.commands._console import DONE, FAILED, LIKE, positive, save, say, tell
 from snapshot.commands._progress import progress
+from snapshot.commands._request import APIS
 from snapshot.commands._table import Column, folded, paragraph, table
 from snapshot.errors import SnapshotError
 
@@ -43,7 +44,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
-        metavar="PATH",
+        metavar="FILE",
         type=Path,
         help="the trial's folder (MODEL.trial); of rows, the file",
     )
@@ -58,7 +59,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     asking.add_argument("--pages", metavar="N", type=positive, default=8, help="pages of each arm (8)")
     asking.add_argument("--seed", metavar="N", type=int, default=1, help="of texts and letters (1)")
-    asking.add_argument("--api", choices=("anthropic", "openai", "gemini", "chat"), help="the API to speak")
+    asking.add_argument("--api", choices=APIS, help="the API to speak")
     asking.add_argument("--base-url", metavar="URL", default="", help="a server that speaks OpenAI's chat")
     asking.add_argument(
         "--key-env", metavar="NAME", default="", help="the environment's variable with the key"

@@ -20,10 +20,10 @@ from snapshot.trial.sending import NotSent, Prompt, Reply, Sender, Stop, Unknown
 
 __all__ = ["APIS", "Api", "api_of", "is_local", "sender_for"]
 
-Api: TypeAlias = Literal["anthropic", "openai", "gemini", "chat"]
+Api: TypeAlias = Literal["anthropic", "openai-responses", "gemini", "openai-chat"]
 APIS: tuple[Api, ...] = get_args(Api)
 
-_OF_PROVIDER: dict[str, Api] = {"anthropic": "anthropic", "openai": "openai", "google": "gemini"}
+_OF_PROVIDER: dict[str, Api] = {"anthropic": "anthropic", "openai": "openai-responses", "google": "gemini"}
 _TIMEOUT = 600.0
 _NO_KEY = "none"
 # Statuses at which a host gave up waiting for an answer that may have been made all the same.
@@ -40,7 +40,7 @@ def api_of(provider: str, base_url: str = "") -> Api:
         SnapshotError: the provider has none here.
     """
     if base_url:
-        return "chat"
+        return "openai-chat"
     if provider not in _OF_PROVIDER:
         raise SnapshotError(
             f"no client of {provider} is built in: name its OpenAI-compatible server by --base-url"
@@ -337,7 +337,7 @@ def _completion(answer: dict[str, Any]) -> Reply:
 
 _MAKERS: dict[Api, Callable[[str, str], Sender]] = {
     "anthropic": _anthropic,
-    "openai": _openai,
+    "openai-responses": _openai,
     "gemini": _gemini,
-    "chat": _chat,
+    "openai-chat": _chat,
 }
