@@ -112,7 +112,7 @@ def test_calls_without_ids_go_back_with_their_signatures(spliced):
         history = [*(kept if spliced else sent), *_nameless(8, start=turn)]
     assert archive is not None
     assert archive.pages
-    whole = archive.restore(done.transcript)
+    whole = archive.restore(done.transcript)  # pyright: ignore[reportPossiblyUnboundVariable]
     calls = [part for message in whole.messages for part in message.parts if isinstance(part, ToolCall)]
     assert len({call.id for call in calls}) == len(calls) == 60 + 8 * 4
     told = [part for message in whole.messages for part in message.parts if isinstance(part, ToolResult)]

@@ -47,7 +47,7 @@ def test_errors_pass_through():
     with pytest.raises(SummarizerRequired):
         asyncio.run(snapshot.acompact(many, model="gpt-oss-120b", window=20_000))
     with pytest.raises(snapshot.SnapshotError, match="unknown setting"):
-        asyncio.run(snapshot.acompact([], model=MODEL, windw=3))
+        asyncio.run(snapshot.acompact([], model=MODEL, windw=3))  # pyright: ignore[reportCallIssue]
 
 
 def test_the_loop_goes_on_and_settings_are_the_callers():

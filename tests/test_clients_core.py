@@ -51,7 +51,7 @@ class Served:
                 self.end_headers()
                 self.wfile.write(answer)
 
-            def log_message(self, *_arguments: object) -> None:
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
                 pass
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -77,7 +77,7 @@ def valid(kind: Any, values: Any) -> None:
     """Raise where values are not of an SDK's own type."""
     from pydantic import TypeAdapter
 
-    adapter = TypeAdapter(list[kind])
+    adapter = TypeAdapter(list[kind])  # pyright: ignore[reportInvalidTypeForm]
     # Some of the SDKs' types are lazy iterables: each has to be walked to be checked.
     json.dumps(adapter.dump_python(adapter.validate_python(values), mode="json"))
 

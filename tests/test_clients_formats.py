@@ -45,7 +45,8 @@ def test_inspect_validates_its_messages():
     model = pytest.importorskip("inspect_ai.model")
     from pydantic import TypeAdapter
 
-    chat: Any = TypeAdapter(list.__class_getitem__(model.ChatMessage))
+    kind: Any = list.__class_getitem__(model.ChatMessage)
+    chat: Any = TypeAdapter(kind)
     messages = chat.validate_json(dump(TALK, "inspect-ai").data)
     assert [message.role for message in messages] == ["system", "user", "assistant", "tool", "assistant"]
     back = from_messages(chat.dump_python(messages, mode="json", exclude_none=True))

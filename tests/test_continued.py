@@ -49,7 +49,7 @@ def places(value: Any) -> list[tuple[Any, Any]]:
 LEAVES = ("word", "", 1, True, 1.0, 0, False, None, -0.0, 0.0, "1", [], {}, [{"type": "text", "text": "new"}])
 
 
-def change(draw: st.DrawFn, items: list[Any]) -> None:
+def change(draw: Callable[..., Any], items: list[Any]) -> None:
     """One change in place, at any depth, of a kind that a host may make."""
     kind = draw(st.sampled_from(["leaf", "leaf", "edit", "drop", "turn", "like", "again", "key", "item"]))
     where = places(items)

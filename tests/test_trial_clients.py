@@ -97,7 +97,8 @@ def gemini(ended: str, text: str) -> dict[str, Any]:
 
 CUT: dict[str, Any] = {
     "anthropic": message("max_tokens", "hal"),
-    "openai-responses": {**RESPONSE, "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"},
+    "openai-responses": {**RESPONSE, "status": "incomplete",
+               "incomplete_details": {"reason": "max_output_tokens"},
                "output": [item(type="output_text", text="hal", annotations=[])]},
     "openai-chat": chat("length", content="hal"),
     "gemini": gemini("MAX_TOKENS", "hal"),
