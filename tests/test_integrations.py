@@ -59,7 +59,8 @@ def grow(keeper: Keeper, calls: int, *, window: int, size: int = 400, keeps: boo
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Mend the importer."}]
     pages: list[str] = []
     news: list[int] = []
-    base = left_out = continued = 0
+    base = continued = 0
+    made = 0, 0
     for n in range(calls):
         messages = messages + step(n, draw, size)
         before = copy.deepcopy(messages)
@@ -74,10 +75,11 @@ def grow(keeper: Keeper, calls: int, *, window: int, size: int = 400, keeps: boo
         else:
             news.append(done.report.before - base)
             base = done.report.after
-            if done.report.left_out == left_out:  # else the oldest pages made room
+            room = done.report.left_out, done.report.dense_pages
+            if room == made:  # else the oldest pages made room: they left, or are set denser
                 assert now[: len(pages[:-1])] == pages[:-1]
                 continued += bool(pages)
-            left_out = done.report.left_out
+            made = room
         pages = now
         messages = sent if keeps else messages
     assert continued
