@@ -31,7 +31,7 @@ from snapshot.pages.numba_support import can_compile
 from snapshot.pages.render import Typesetter, _Shared
 from snapshot.raster.compress import PROFILES, compressor_for
 from snapshot.source.source import Source
-from tests.conftest import LAYOUTS, examples, read_back, small
+from tests.conftest import LAYOUTS, examples, needs_numba, read_back, small
 from tests.test_promises import texts
 from tests.test_raster import decode_png
 
@@ -154,6 +154,7 @@ def test_numpy_does_the_work_where_no_cache_can_be_written(tmp_path: Path):
     assert render_from_a_copy(tmp_path, users_cache=False) == "False"
 
 
+@needs_numba
 def test_numba_keeps_its_cache_in_the_users_folder(tmp_path: Path):
     """As for an installation that cannot be written to."""
     assert render_from_a_copy(tmp_path, users_cache=True) == "True"
