@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import snapshot
-from snapshot.compaction import Compaction
+from snapshot.compaction import Archive, Compaction
 from snapshot.messages import Image, Message, Text, ToolCall, ToolResult
 from snapshot.models.ids import profile_for
 from snapshot.requests.check import check
@@ -232,3 +232,61 @@ def test_a_growing_conversation_is_compacted_once_for_each_tenth_of_the_window(s
             assert after is None or done.report.before - after >= window // 10 - 100
             after = done.report.after
     assert light > 1
+
+
+# --- the request that is live
+
+
+def working(order: str, steps: int) -> list[dict[str, Any]]:
+    """A task that is done, and an order that is worked on ever since."""
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "Set the project up."},
+        {"role": "assistant", "content": "It is set up."},
+        {"role": "user", "content": order},
+    ]
+    for n in range(steps):
+        row = " ".join(f"value_{n * k}" for k in range(250))
+        use = {"type": "tool_use", "id": f"t{n}", "name": "Read", "input": {"n": n}}
+        result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"row {n} {row}"}
+        messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+    return messages
+
+
+def order_of(length: int) -> str:
+    return ("Handle each module, and mind ORDER-77. " * (length // 30 + 1))[:length]
+
+
+@pytest.mark.parametrize("model", ["claude-opus-4-8", "deepseek-chat"])
+@pytest.mark.parametrize("length", [100, 5_000, 20_000, 80_000])
+def test_the_request_that_is_worked_on_is_text_however_long(model, length):
+    """Where the boundary falls into a long turn, the words that began it are in the middle."""
+    order = order_of(length)
+    done = snapshot.compact(working(order, 60), model=model, window=60_000, digest=True)
+    sendable(done, model)
+    assert done.archive is not None
+    assert done.archive.boundary > 3
+    (live,) = [item for item in done.archive.statements if "ORDER-77" in item.text]
+    assert live.printed() in text_of(done)
+    if live.whole:
+        assert live.text == order
+    else:
+        assert length >= 20_000  # more than three tenths of the goal
+        assert "beginning and end" in live.printed()
+        assert order.startswith(live.text[:200])
+        assert order.endswith(live.text[-200:])
+    # It stays as it was while the work goes on, and, where it is no bulk, when the user speaks again.
+    archive = Archive.from_json(done.archive.to_json())
+    assert archive.statements == done.archive.statements
+    next_order = [{"role": "assistant", "content": "Done."}, {"role": "user", "content": "Next."}]
+    for more, stays in (([], True), (next_order, length <= 5_000)):
+        longer = [*working(order, 85), *more]
+        again = snapshot.compact(longer, model=model, window=60_000, archive=archive, digest=True)
+        assert again.archive is not None
+        assert not again.report.no_op
+        assert (live.printed() in text_of(again)) == stays
+
+
+def test_what_the_caller_pins_is_never_shortened():
+    order = order_of(20_000)
+    done = snapshot.compact(working(order, 60), model="claude-opus-4-8", window=60_000, pins=(2,), target=0.2)
+    assert order in "\n".join(text_of(done))

@@ -86,9 +86,9 @@ def test_a_request_says_each_thing_once():
     assert "Exact strings on the pages" not in whole
     assert "⇥" not in next(text for text in said if text.startswith(OPENING))
     lead = next(text for text in said if text.startswith(OPENING))
-    assert "live is in the last of the user's words" in lead
+    assert "The request that is live is the last one that the user made, wherever it stands" in lead
     assert "read_archive" in lead
-    assert any(text.startswith(CLOSING) and "what is to be done now" in text for text in said)
+    assert any(text.startswith(CLOSING) and "What is to be done now is the last" in text for text in said)
 
 
 # --- what was sent stays

@@ -290,7 +290,7 @@ class Archived:
                 "shapes": {} if self.stale else self._shapes(),
                 "reasoning": self.reasoning,
                 "summary": self.summary,
-                "statements": [[s.offset, s.label, s.text, s.pinned] for s in self.statements],
+                "statements": [[s.offset, s.label, s.text, s.pinned, s.whole] for s in self.statements],
                 "outline": self.outline,
                 "facts": self.facts,
                 "ledger": self.ledger,
@@ -373,8 +373,8 @@ class Archived:
             reasoning=bool(value["reasoning"]),
             summary=str(value["summary"]),
             statements=tuple(
-                Statement(_count(offset), str(label), str(words), bool(pinned))
-                for offset, label, words, pinned in value.get("statements", ())
+                Statement(_count(offset), str(label), str(words), bool(pinned), all(whole))
+                for offset, label, words, pinned, *whole in value.get("statements", ())
             ),
             outline=str(value.get("outline", "")),
             facts=str(value.get("facts", "")),

@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.context import Context
 from snapshot.compaction.statements import Statement, chosen, statements_of
+from snapshot.compaction.summary.clip import clip
 from snapshot.compaction.summary.kept_fields import resources_of
 from snapshot.facts.factsheet import factsheet
 from snapshot.messages import Message, Text, ToolCall, ToolResult
+from snapshot.models.profile import ModelProfile
 
 __all__ = ["Beside", "facts_of", "live_state", "statements_for", "words_of"]
 
-# Shares of the goal that each may take.
-STATEMENTS, FACTS, LEDGER = 0.15, 0.08, 0.06
+# Shares of the goal that each may take, and the request that is live by itself.
+STATEMENTS, FACTS, LEDGER, LIVE = 0.15, 0.08, 0.06, 0.3
 _ESCAPE = re.compile(r"\\[nrt\"]")
 
 
@@ -31,15 +33,36 @@ class Beside:
 
 def statements_for(context: Context, archive: Archive) -> tuple[Statement, ...]:
     """The user's words in the middle, as far as there is room; those that stand there already first of
-    all."""
-    pins = frozenset(pin - archive.head for pin in context.options.pins)
+    all. The request that is live, where the tail is all work on it, stands there in any case."""
+    former, live = context.former, _live(context, archive)
+    shown = {item.offset: item for item in former.statements} if former is not None else {}
     found = statements_of(
-        archive.messages, archive.source.spans, first_turn=context.turn_at(archive.head), pins=pins
+        archive.messages,
+        archive.source.spans,
+        first_turn=context.turn_at(archive.head),
+        pins=frozenset(pin - archive.head for pin in context.options.pins),
+        live=live,
+        shown=shown,
     )
-    former = context.former
-    shown = frozenset(item.offset for item in former.statements) if former is not None else frozenset[int]()
+    if live is not None and archive.head + live not in context.options.pins:
+        at, most = archive.source.spans[live][0], int(LIVE * context.budget.goal / context.estimator.scale)
+        found = tuple(_shortened(item, most, context.reader) if item.offset == at else item for item in found)
     costs = [context.estimator.text(item.printed()) for item in found]
-    return chosen(found, costs, int(STATEMENTS * context.budget.goal), shown)
+    return chosen(found, costs, int(STATEMENTS * context.budget.goal), frozenset(shown))
+
+
+def _live(context: Context, archive: Archive) -> int | None:
+    """Number of the message in the middle with the user's last request; None where the user speaks later."""
+    if any(message.starts_turn for message in context.messages[archive.boundary :]):
+        return None
+    turns = (number for number, message in enumerate(archive.messages) if message.starts_turn)
+    return max(turns, default=None)
+
+
+def _shortened(item: Statement, most: int, reader: ModelProfile) -> Statement:
+    """The statement, or its beginning and end where it takes more than `most` tokens."""
+    text = clip(item.text, most, reader)
+    return item if text == item.text or not item.whole else replace(item, text=text, whole=False)
 
 
 def facts_of(

@@ -6,8 +6,8 @@ newest come first, so what withdraws an order outlives the order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from snapshot.compaction.summary.clip import one_line
 from snapshot.messages import Message, Text
@@ -29,22 +29,32 @@ class Statement:
         offset: where they stand in the source text.
         label: who said it, and when; one line.
         text: the words.
-        pinned: whether the caller wants them kept whatever there is room for.
+        pinned: whether they are kept whatever there is room for: the caller wants it, or they are the request
+            that is live.
+        whole: whether these are all words; else their beginning and end.
     """
 
     offset: int
     label: str
     text: str
     pinned: bool = False
+    whole: bool = True
 
     def printed(self) -> str:
         """The statement as the model reads it. Its length is told, so that no words can pass for a second
         one."""
-        return f"[{self.label}, word for word, {len(self.text):,} characters]\n{self.text}"
+        how = "word for word" if self.whole else "beginning and end"
+        return f"[{self.label}, {how}, {len(self.text):,} characters]\n{self.text}"
 
 
 def statements_of(
-    messages: Sequence[Message], spans: Sequence[tuple[int, int]], *, first_turn: int, pins: frozenset[int]
+    messages: Sequence[Message],
+    spans: Sequence[tuple[int, int]],
+    *,
+    first_turn: int,
+    pins: frozenset[int],
+    live: int | None = None,
+    shown: Mapping[int, Statement] | None = None,
 ) -> tuple[Statement, ...]:
     """What users and system messages said in `messages`, but for pasted bulk, and pinned messages whole.
 
@@ -53,7 +63,10 @@ def statements_of(
         spans: half-open span of source text of each.
         first_turn: number of the first turn in it.
         pins: numbers (from 0) of pinned messages in it.
+        live: number of the message with the request that is worked on: it is none too long.
+        shown: what stands beside the pages already, by its offset: it stays as it is.
     """
+    shown = shown or {}
     found: list[Statement] = []
     turn = first_turn - 1
     for number, (message, (start, _)) in enumerate(zip(messages, spans, strict=True)):
@@ -64,6 +77,10 @@ def statements_of(
         time = f", {one_line(message.time, _LONGEST_TIME)}" if message.time.strip() else ""
         if number in pins and text.strip():
             found.append(Statement(start, f"{message.role}, pinned{time}", text, pinned=True))
+        elif start in shown:
+            found.append(replace(shown[start], pinned=number == live))
+        elif number == live and text.strip():
+            found.append(Statement(start, f"user, turn {turn}{time}", text, pinned=True))
         elif not text.strip() or len(text) > _BULK or message.origin == "harness":
             continue
         elif message.starts_turn:
@@ -92,7 +109,9 @@ def chosen(
         if not shown or item.offset in shown or item.offset > max(shown)
     )
     if shown and total <= budget:
-        return tuple(item for item in statements if item.offset in shown or item.offset > max(shown))
+        return tuple(
+            item for item in statements if item.pinned or item.offset in shown or item.offset > max(shown)
+        )
     room = (budget if sum(costs) <= budget else int(budget * _ROOMY)) - pinned
     kept: set[int] = set()
     for number in range(len(statements) - 1, -1, -1):
