@@ -337,6 +337,8 @@ def test_the_docs_have_the_table_of_this_version(real):
 
     assert replay_table.kept().startswith(replay_table.HEAD)
     run = real / "ytt.claude-stream.jsonl"
+    if not run.exists():
+        pytest.skip("the whole runs are not beside the checkout")
     for row in replay_table.rows([run], ["gemini-3.8-flash"]):
         assert row in replay_table.kept()
 

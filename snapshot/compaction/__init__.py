@@ -6,9 +6,10 @@ the conversation that it is given stays as it is.
 
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.asynchronous import acompact
-from snapshot.compaction.compact import Compaction, compact
+from snapshot.compaction.compact import compact
 from snapshot.compaction.options import CacheEconomics, Options
 from snapshot.compaction.report import Report, RungReport
+from snapshot.compaction.result import Compaction
 from snapshot.compaction.splice import Edit
 
 __all__ = [

@@ -13,8 +13,9 @@ from functools import partial
 from typing import Any, Unpack
 
 from snapshot.compaction.archive import Archive
-from snapshot.compaction.compact import Compaction, compact
+from snapshot.compaction.compact import compact
 from snapshot.compaction.options import Options, Settings, Trigger, spell_out_settings
+from snapshot.compaction.result import Compaction
 from snapshot.compaction.summary.prompted import Summarizer, SummaryRequest
 from snapshot.messages import Transcript
 

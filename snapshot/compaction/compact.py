@@ -5,18 +5,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Unpack
 
 from snapshot.compaction.alike import differing
-from snapshot.compaction.archive import Archive, Changed
+from snapshot.compaction.archive import Archive
 from snapshot.compaction.boundaries import Group
-from snapshot.compaction.candidate import Candidate
 from snapshot.compaction.context import Context
-from snapshot.compaction.drawing import drawn
 from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.history import History, Redacted, histories
-from snapshot.compaction.ladder import climb, without_pages
+from snapshot.compaction.ladder import climb
 from snapshot.compaction.options import (
     Budget,
     Options,
@@ -27,106 +25,20 @@ from snapshot.compaction.options import (
 )
 from snapshot.compaction.pagination import set_anew
 from snapshot.compaction.projection import projected
+from snapshot.compaction.reasons import reason_to_drop, reason_to_wait
 from snapshot.compaction.replaced import with_parts
-from snapshot.compaction.report import Report, RungReport
 from snapshot.compaction.restoring import is_frame
-from snapshot.compaction.splice import Given, InPlace, tools_in
-from snapshot.compaction.usage import ContextUsage, usage_of
+from snapshot.compaction.result import Compaction, blank_report, made, stayed, with_projection
+from snapshot.compaction.splice import Given, tools_in
+from snapshot.compaction.usage import usage_of
 from snapshot.errors import LayoutError, SnapshotError
 from snapshot.messages import File, Image, Message, Transcript
 from snapshot.models.ids import profile_for, unknown_profile
 from snapshot.models.profile import ModelProfile
 from snapshot.models.tokens import text_tokens
 from snapshot.redaction import Redactor
-from snapshot.requests.cache_marks import CacheMark
-from snapshot.source.source import slice_of
 
-__all__ = ["Compaction", "Correction", "compact", "compacted", "drafted", "transcript_of", "with_tools"]
-
-# Share of the window that must be new before a conversation with pages is compacted again.
-_NEWS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Compaction(InPlace):
-    """The result of a compaction: what to send, what to keep, and what was done.
-
-    Attributes:
-        transcript: the conversation to send: the caller's own where nothing was done.
-        archive: what was replaced, to be kept beside the conversation; None where nothing was.
-        report: what was done.
-    """
-
-    transcript: Transcript
-    archive: Archive | None
-    report: Report
-    _context: Context | None = field(default=None, repr=False, compare=False)
-    _given: Given | None = field(default=None, repr=False, compare=False)
-
-    def __repr__(self) -> str:
-        return f"<Compaction: {len(self.transcript.messages)} messages, {self.report!r}, {self.archive!r}>"
-
-    def request(self, api: str) -> dict[str, Any]:
-        """The conversation as the body of a request has it; model and tools are the caller's.
-
-        Where nothing changed and `api` is that of the caller's list, it is the caller's own, key for key.
-
-        Args:
-            api: "anthropic", "openai", "openai-responses", "gemini", or "google-genai": the arguments of
-                `client.models.generate_content`. For Anthropic the last page that will not change is marked
-                for the prompt cache, see `cache_marks` of `snapshot.Options`.
-        """
-        from snapshot.compaction.bodies import body_of
-
-        reader = self._context.reader if self._context is not None else None
-        return body_of(self._given, self.transcript, api, reader=reader, mark=self._cache_mark())
-
-    def _cache_mark(self) -> CacheMark | None:
-        from snapshot.compaction.bodies import cache_mark_for
-
-        context = self._context
-        if context is None or not context.options.cache_marks:
-            return None
-        return cache_mark_for(self._given, self.transcript, self.archive, context.reader)
-
-    @property
-    def awaits_user(self) -> bool:
-        """Whether the user has to speak before it is sent.
-
-        It ends with the assistant's words, as a finished turn does, and the model refuses to continue them:
-        the user's next message has to be appended.
-        """
-        reader = self._context.reader if self._context is not None else None
-        last = self.transcript.messages[-1:]
-        return reader is not None and not reader.prefill and any(item.role == "assistant" for item in last)
-
-    def noted(self) -> Compaction:
-        """The same with notes in its report: of a model that is not known, of who has to speak next."""
-        reader = self._context.reader if self._context is not None else None
-        notes: tuple[str, ...] = ()
-        if reader is not None and not reader.known:
-            notes += (f"{reader.title}: it gets no pages; its window is the one given",)
-        if self.awaits_user and not self.report.no_op:
-            notes += ("it ends with the assistant's words: append the user's next message before it is sent",)
-        if not notes:
-            return self
-        return replace(self, report=replace(self.report, notes=(*self.report.notes, *notes)))
-
-    def without_pages(self) -> Compaction:
-        """The same conversation with text in place of its pages, where the model refuses or misreads them.
-
-        A summary stands for the middle if the settings have a summarizer, else the offline digest.
-
-        Raises:
-            CannotFit: even so the request would not be safe.
-        """
-        if self._context is None or self.archive is None or not (self.archive.pages or self.archive.parts):
-            return self
-        context = self._context
-        cut = self.archive.boundary if self.archive.messages else context.cut()
-        candidate, rungs = without_pages(context, cut)
-        report = replace(self.report, rungs=rungs, no_op="")
-        return replace(_made(candidate, self.transcript, report), _given=self._given)
+__all__ = ["Correction", "compact", "compacted", "drafted", "transcript_of", "with_tools"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,21 +178,21 @@ def _compacted(
     if projection is not None:
         usage = replace(usage, tokens=before)
     report = replace(
-        _blank(context, usage, before),
+        blank_report(context, usage, before),
         orphans=len(repairs.orphans),
         unanswered=repairs.unanswered,
         empty=repairs.empty,
     )
-    reason = _reason_to_wait(context, trigger, before, usage, projection, forced=correction.forced)
+    reason = reason_to_wait(context, trigger, before, usage, projection, forced=correction.forced)
     if not reason:
         context = _with_redaction(context)
         candidate, rungs = climb(context, 0 if trigger == "manual" else context.budget.goal)
         report = replace(report, rungs=rungs)
-        reason = _reason_to_drop(context, candidate, before, projection, trigger=trigger, rungs=rungs)
+        reason = reason_to_drop(context, candidate, before, projection, trigger=trigger, rungs=rungs)
         if not reason:
-            return _made(candidate, full, report)
-    stayed = _stayed(transcript, full, new, projection=projection, context=context, archive=archive)
-    return replace(stayed, report=_with_projection(replace(report, no_op=reason), projection))
+            return made(candidate, full, report)
+    own = stayed(transcript, full, new, projection=projection, context=context, archive=archive)
+    return replace(own, report=with_projection(replace(report, no_op=reason), projection))
 
 
 def with_tools(conversation: object, model: str, options: Options) -> Options:
@@ -438,200 +350,3 @@ def _head(
 def _words(message: Message) -> Message:
     """The message without its images and documents."""
     return with_parts(message, [part for part in message.parts if not isinstance(part, Image | File)])
-
-
-def _reason_to_wait(
-    context: Context,
-    trigger: Trigger,
-    before: int,
-    usage: ContextUsage,
-    projection: Candidate | None,
-    *,
-    forced: bool,
-) -> str:
-    """Why nothing should be done, or ""."""
-    budget = context.budget
-    stands = projection or Candidate(context, context.messages, len(context.messages))
-    occupied = max(before, usage.tokens)
-    sendable = occupied <= budget.safe and not stands.over_limits and not _shows_images_to_the_blind(stands)
-    if forced:
-        return ""
-    if context.groups and context.groups[-1].open:
-        return "a call is open: nothing is compacted until its result is there"
-    if trigger == "manual":
-        if context.cut() <= context.first_cut:
-            return "nothing is new since the last compaction" if projection else "there is nothing to compact"
-        return ""
-    if trigger == "preflight" and sendable:
-        return f"the request may go out as it is: {occupied:,} tokens, {budget.safe:,} are safe"
-    if sendable and occupied <= budget.threshold:
-        named = "goal" if budget.threshold == budget.goal else "threshold"
-        return f"the request takes {occupied:,} tokens, the {named} is {budget.threshold:,}"
-    if sendable and projection is not None and trigger == "target":
-        assert context.former is not None
-        news = context.after[min(context.first_cut, len(context.messages))] - context.former.tail
-        if news < budget.window // _NEWS:
-            return f"only {max(0, news):,} tokens are new since the last compaction"
-    if trigger == "after-turn":
-        if context.messages[-1].role != "assistant":
-            return "the turn is not over"
-        if projection is not None and context.cut() <= context.first_cut:
-            return "the boundary would not move"
-    return ""
-
-
-def _shows_images_to_the_blind(candidate: Candidate) -> bool:
-    """Whether images would go to a reader that cannot see."""
-    return candidate.context.reader.blind and any(
-        isinstance(item, Image) for item in candidate.context.attachments(candidate.undrawn)
-    )
-
-
-def _reason_to_drop(
-    context: Context,
-    candidate: Candidate,
-    before: int,
-    projection: Candidate | None,
-    *,
-    trigger: Trigger,
-    rungs: Sequence[RungReport],
-) -> str:
-    """Why what the ladder made should not be taken, or "": it frees too little, or leaves more out for
-    nothing."""
-    stands = projection or Candidate(context, context.messages, len(context.messages))
-    needed = before > context.budget.safe or stands.over_limits or _shows_images_to_the_blind(stands)
-    if needed:
-        return ""
-    freed = before - candidate.tokens
-    if freed <= 0 or candidate.undrawn == context.messages:
-        reasons = "; ".join(f"{rung.name}: {rung.note}" for rung in rungs)
-        if projection is not None:
-            return "compacting again would free nothing"
-        return reasons or "no rung was allowed"
-    if trigger != "manual" and freed < context.options.least_gain * before:
-        return f"it would free {freed:,} of {before:,} tokens only"
-    pages, new = projection.pagination if projection is not None else None, candidate.pagination
-    more_out = pages is not None and new is not None and new.left_out > pages.left_out
-    if more_out and freed < before // _NEWS:
-        return "compacting again would only leave more out"
-    return ""
-
-
-def _blank(context: Context, usage: ContextUsage, before: int) -> Report:
-    budget = context.budget
-    return Report(
-        images=context.images_in(context.messages),
-        before=before,
-        after=before,
-        occupancy=usage.tokens,
-        basis=usage.basis,
-        window=budget.window,
-        safe=budget.safe,
-        goal=budget.goal,
-        head=context.head,
-        tail=len(context.messages) - context.head,
-    )
-
-
-def _stayed(
-    transcript: Transcript,
-    full: Transcript,
-    draft: tuple[Message, ...],
-    *,
-    projection: Candidate | None,
-    context: Context,
-    archive: Archive | None,
-) -> Compaction:
-    """The conversation as it stands: the caller's own, or with what was compacted before in its place."""
-    report = Report(before=0, after=0, occupancy=0, basis="", window=0, safe=0, goal=0)
-    if projection is None:
-        sent = full if full is not transcript else transcript
-        kept = archive if full is transcript and archive is not None else None
-        if draft:
-            sent = replace(sent, messages=(*sent.messages, *draft))
-        return Compaction(sent, kept, report, context)
-    if full is not transcript:  # it came as it was sent
-        sent = replace(transcript, messages=(*transcript.messages, *draft)) if draft else transcript
-        return Compaction(sent, projection.archive, report, context)
-    sent = replace(transcript, messages=_drawn(projection))
-    return Compaction(sent, projection.archive, report, context)
-
-
-def _drawn(candidate: Candidate) -> tuple[Message, ...]:
-    """The messages to send. The frame of pages that was drawn last is not drawn again."""
-    context, archive = candidate.context, candidate.archive
-    if archive is None or not candidate.replaced or candidate.parts or context.options.progress is not None:
-        return drawn(candidate)
-    form = context.reader.detail, context.limits.get("images_per_message"), candidate.beside_frame
-    frame = context.history.frame_of(archive, form)
-    if frame is None:
-        messages = drawn(candidate)
-        frame = messages[context.head : len(messages) - len(candidate.tail)]
-        context.history.keep_frame(archive, form, frame)
-    return (*candidate.head, *frame, *candidate.tail)
-
-
-def _with_projection(report: Report, projection: Candidate | None) -> Report:
-    """The report of a conversation that stays as it was compacted before."""
-    if projection is None or projection.archive is None:
-        return report
-    return replace(report, **_figures(projection))
-
-
-def _figures(candidate: Candidate) -> dict[str, Any]:
-    """What a report says of a candidate."""
-    context, archive = candidate.context, candidate.archive
-    middle = len(archive.messages) if archive is not None else 0
-    figures: dict[str, Any] = {
-        "after": candidate.tokens,
-        "images": context.images_in(candidate.undrawn),
-        "head": context.head,
-        "middle": middle or candidate.cut - context.head,
-        "tail": len(context.messages) - candidate.cut,
-        "tail_tokens": sum(context.costs_of(candidate.messages)[candidate.cut :]),
-        "notes": candidate.notes,
-        "pages": sum(len(stretch.pages) for stretch in candidate.stretches),
-        "page_tokens": sum(page.tokens for stretch in candidate.stretches for page in stretch.pages),
-        "facts": candidate.facts,
-        "facts_left_out": candidate.facts_left_out,
-        "break_even": candidate.break_even,
-    }
-    if candidate.pagination is not None:
-        figures |= {"dense_pages": candidate.pagination.dense, "left_out": candidate.pagination.left_out}
-    return figures
-
-
-def _made(candidate: Candidate, full: Transcript, report: Report) -> Compaction:
-    """The compaction that a candidate is: its pages drawn, its archive complete."""
-    context = candidate.context
-    changed = tuple(
-        Changed(at, context.archived[at], candidate.messages[at])
-        for at in differing(candidate.messages, context.messages)
-        if not (candidate.replaced and context.head <= at < candidate.cut)
-        and candidate.messages[at] != context.messages[at]
-    )
-    archive = candidate.archive
-    if archive is None:
-        archive = Archive(context.head, (), context.format, reasoning=context.options.reasoning)
-    archive = replace(
-        archive,
-        changed=changed,
-        parts=candidate.parts,
-        tail=context.after[candidate.cut if candidate.replaced else context.head],
-    )
-    messages = _drawn(replace(candidate, archive=archive))
-    report = replace(report, redactions=context.redactions, **_figures(candidate), **_printed(candidate))
-    return Compaction(replace(full, messages=messages), archive, report, context)
-
-
-def _printed(candidate: Candidate) -> dict[str, Any]:
-    """Characters that no page shows as they are: folded ones, and those without a glyph."""
-    archive, pagination = candidate.archive, candidate.pagination
-    if archive is None or pagination is None:
-        return {}
-    from snapshot.pages.render import Typesetter
-
-    setter, source = Typesetter(pagination.stretches[-1].layout), archive.source
-    if pagination.left_out:
-        source = slice_of(source, pagination.left_out, len(source.text))
-    return {"folded": setter.folds(source), "code_points": setter.code_points(source)}

@@ -8,8 +8,8 @@ from typing import Any, Unpack
 
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.asynchronous import beside_the_loop
-from snapshot.compaction.compact import Compaction
 from snapshot.compaction.options import Options, Settings, spell_out_settings
+from snapshot.compaction.result import Compaction
 from snapshot.messages import Transcript
 from snapshot.recovery.recover import recover
 

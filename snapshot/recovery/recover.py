@@ -15,7 +15,6 @@ from snapshot.compaction.archive import Archive
 from snapshot.compaction.body import body_bytes
 from snapshot.compaction.boundaries import repair
 from snapshot.compaction.compact import (
-    Compaction,
     Correction,
     compacted,
     drafted,
@@ -26,6 +25,7 @@ from snapshot.compaction.compact import (
 from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.options import Options, Settings, spell_out_settings
 from snapshot.compaction.replaced import attachments
+from snapshot.compaction.result import Compaction
 from snapshot.compaction.usage import context_usage
 from snapshot.errors import CannotFit, NotOverflow
 from snapshot.messages import File, Image, Message, Transcript
