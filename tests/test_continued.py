@@ -15,7 +15,7 @@ import snapshot
 from snapshot.errors import SnapshotError
 from snapshot.messages import Transcript
 from snapshot.transcripts import from_messages, loading
-from snapshot.transcripts.continued import continued, forget
+from snapshot.transcripts.continued import continued, forget, rows_of
 from tests.conversations import conversations, long_conversation
 
 KEYS = {"openai": "messages", "anthropic": "messages", "openai-responses": "input", "gemini": "contents"}
@@ -33,6 +33,14 @@ def told(read: Callable[[Any], Transcript], value: Any) -> object:
         return type(error), str(error)
     odd = [one for one in found.diagnostics if one.kind != "harness-words"]
     return found.format, found.model, odd, [(repr(one), repr(one.raw), one.origin) for one in found.messages]
+
+
+def placed(items: list[Any]) -> object:
+    """The places that are remembered of a list; None where they are not."""
+    try:
+        return rows_of(continued(items))
+    except SnapshotError:
+        return None
 
 
 def places(value: Any) -> list[tuple[Any, Any]]:
@@ -92,6 +100,8 @@ def test_a_list_that_grows_and_changes_reads_as_at_first_sight(api: str, data: s
             change(data.draw, items)
         given_items = copy.deepcopy(items)
         assert told(continued, items) == told(from_messages, copy.deepcopy(items))
+        known = placed(items)
+        assert known is None or known == loading.with_rows(copy.deepcopy(items))[1]
         assert repr(items) == repr(given_items)
 
 
@@ -101,6 +111,7 @@ def test_what_is_known_is_the_same_object_and_only_the_end_is_read(api: str, mon
     whole = items_of(long_conversation(40), api)
     items = whole[:60]
     before = continued(items)
+    assert rows_of(before) == loading.with_rows(items)[1]
     read: list[int] = []
     plain = loading.plain
     monkeypatch.setattr(loading, "plain", lambda value: (read.append(len(value)), plain(value))[1])

@@ -55,9 +55,9 @@ SHOWN = {
 @pytest.mark.parametrize("name", SHOWN)
 def test_a_mark_is_explained_where_it_occurs_and_not_elsewhere(name):
     text, said = SHOWN[name]
-    assert said in reading_guide(text=text)
+    assert said in reading_guide(marks=first_marks(text))
     assert first_marks("x " + text)[name] == first_marks(text)[name] + 2
-    assert said not in reading_guide(text="Nothing but words.\nAnd   blanks.")
+    assert said not in reading_guide(marks=first_marks("Nothing but words.\nAnd   blanks."))
     assert said in reading_guide()
 
 
@@ -69,7 +69,7 @@ def test_what_is_long_but_not_random_is_not_called_illegible(text):
 
 
 def test_the_guide_says_when_not_to_trust_the_eye():
-    for guide in (reading_guide(text="x"), reading_guide(lines=True)):
+    for guide in (reading_guide(marks=()), reading_guide(lines=True)):
         assert "null" in guide
         assert "do\nnot guess" in guide
 

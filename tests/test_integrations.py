@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from snapshot import SnapshotError
+from snapshot.compaction.chain import chain_of
 from snapshot.integrations import Archives, Keeper, SqliteArchives
-from snapshot.integrations.archives import prefix_keys
 from snapshot.requests.check import check
+from snapshot.transcripts import from_messages
 
 MODEL = "claude-opus-4-8"
 WORDS = (Path(__file__).resolve().parents[1] / "docs" / "architecture.md").read_text("utf-8").split()
@@ -130,8 +131,9 @@ def test_marks_of_the_cache_move_and_do_not_count():
     messages = talk("Mend the importer.", 2)
     marked = copy.deepcopy(messages)
     marked[2]["content"][0]["cache_control"] = {"type": "ephemeral"}
-    assert prefix_keys(messages) == prefix_keys(marked)
-    assert len(set(prefix_keys(messages))) == len(messages)
+    keys = chain_of(from_messages(messages).messages)
+    assert keys == chain_of(from_messages(marked).messages)
+    assert len(set(keys)) == len(keys)
 
 
 def test_archives_outlive_the_process(tmp_path):

@@ -20,6 +20,7 @@ from snapshot.errors import ArchiveError
 from snapshot.messages import Message, Text, Transcript
 from snapshot.pages.layout import layout_shape
 from snapshot.serialization import from_json, to_json
+from snapshot.source.marks import first_marks
 from snapshot.source.repeats import fold_repeats, original_span
 from snapshot.source.source import Source, source_of
 
@@ -177,6 +178,19 @@ class Archived:
         if not self.printed_pages:
             return self.source
         return fold_repeats(self.source, visible_from=self.pages[0][0])
+
+    @cached_property
+    def shown_marks(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Where marks that want a note first stand in the printed text, by the note's name: on the first
+        page, and on those behind it."""
+        spans = self.printed_pages or self.pages
+        if not spans:
+            return {}, {}
+        (start, stop), end = spans[0], spans[-1][1]
+        first, others = (first_marks(self.printed.text[a:b]) for a, b in ((start, stop), (stop, end)))
+        return {name: at + start for name, at in first.items()}, {
+            name: at + stop for name, at in others.items()
+        }
 
     @property
     def referred(self) -> tuple[tuple[int, int], ...]:

@@ -20,7 +20,7 @@ from snapshot.compaction.former_words import (
 )
 from snapshot.compaction.places import PLACE
 from snapshot.messages import Image, Message, Text
-from snapshot.source.marks import first_marks, notes_on, reading_guide
+from snapshot.source.marks import notes_on, reading_guide
 
 __all__ = ["archive_messages", "is_facts", "left_out_text"]
 
@@ -124,23 +124,13 @@ def _page_parts(archive: Archived, pages: Sequence[bytes], detail: str) -> Itera
     yield from _closing(archive)
 
 
-def _printed_spans(archive: Archived) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """What is printed on the pages, and the half-open span of each."""
-    if archive.printed_pages:
-        return archive.printed.text, archive.printed_pages
-    return archive.source.text, archive.pages
-
-
 def _lead(archive: Archived) -> str:
     """What stands before the pages; it depends on the first of them alone, and speaks of what is on it."""
     if archive.words < WORDS:
         guide = FORMER_GUIDE if archive.reasoning else FORMER_GUIDE.replace("⁋thinking, ", "")
         return f"{OPENING}\n{FORMER_LEAD}{guide}"
-    text, spans = _printed_spans(archive)
-    start, stop = spans[0] if spans else (0, 0)
-    guide = reading_guide(
-        text=text[start:stop], repeats=archive.first_reference == 1, reasoning=archive.reasoning
-    )
+    first, _ = archive.shown_marks
+    guide = reading_guide(marks=first, repeats=archive.first_reference == 1, reasoning=archive.reasoning)
     return _LEAD + guide + _VALUES
 
 
@@ -151,16 +141,15 @@ def _notes(archive: Archived) -> dict[int, str]:
     """
     if archive.words < WORDS:
         return {archive.first_reference - 1: FORMER_REPEATS} if archive.first_reference else {}
-    text, spans = _printed_spans(archive)
-    if not spans:
-        return {}
-    known = first_marks(text[slice(*spans[0])]).keys() - {"repeats"}
+    spans = archive.printed_pages or archive.pages
+    first, others = archive.shown_marks
+    known = first.keys() - {"repeats"}
     found: dict[int, list[str]] = {}
     if archive.first_reference > 1:
         found[archive.first_reference - 1] = ["repeats"]
-    for name, at in first_marks(text[spans[0][1] : spans[-1][1]]).items():
+    for name, at in others.items():
         if name not in known and name != "repeats":
-            number = bisect_right(spans, at + spans[0][1], key=lambda span: span[0]) - 1
+            number = bisect_right(spans, at, key=lambda span: span[0]) - 1
             found.setdefault(number, []).append(name)
     return {number: notes_on(names, reasoning=archive.reasoning) for number, names in found.items()}
 

@@ -74,17 +74,20 @@ class Given:
     def rows(self) -> tuple[tuple[int, ...], ...]:
         """For each message of the transcript its places in the caller's list; () for what stands beside it.
 
-        They are read from the list again, and only where something changed in it.
+        Where the reading of the list is not known any more, it is read again.
         """
         messages = len(self.transcript.messages)
         if isinstance(self.value, Transcript):
             return tuple((row,) for row in range(messages))
         from snapshot.transcripts import with_rows
+        from snapshot.transcripts.continued import rows_of
 
-        value: Any = list(self.items)
-        if self.body is not None and (way := _place_of_list(self.body)):
-            value = _with_list(self.body, way, value, {})
-        rows = with_rows(value, format=self.transcript.format)[1]
+        rows = rows_of(self.transcript)
+        if rows is None:
+            value: Any = list(self.items)
+            if self.body is not None and (way := _place_of_list(self.body)):
+                value = _with_list(self.body, way, value, {})
+            rows = with_rows(value, format=self.transcript.format)[1]
         if len(rows) == messages and any(rows):
             return rows
         # The reader does not say: then they are one for one, or all of them are one.
@@ -169,6 +172,14 @@ class InPlace:
         of those that were changed, and a draft. Apply them from the last to the first to a list of one's own:
         `own[edit.start : edit.stop] = my_objects(edit.messages)`."""
         return _edits_of(self._given, self.transcript) if self._given is not None else ()
+
+    @property
+    def covered(self) -> int:
+        """How many of the caller's messages, from the first on, what changed looks at: all up to the last one
+        that does not stand as it was, counted as the transcript has them."""
+        given = self._given
+        last = max((edit.stop for edit in self.edits), default=0)
+        return 0 if given is None else sum(not rows or rows[-1] < last for rows in given.rows)
 
     @property
     def new(self) -> tuple[Message, ...]:

@@ -1,54 +1,26 @@
 """Where archives are kept between calls: in memory, or in an SQLite file.
 
-An archive is found by what it replaced: its key is a hash of the messages from the start of the conversation
-to the last one that the compaction changed. So no conversation needs a name, none gets another's archive, and
-one that branches off goes on from the same pages. Marks for a prompt cache move from call to call and do not
-count.
+An archive is found by what it replaced: its key is that of the last message that the compaction changed, in
+the chain of messages (`snapshot.compaction.chain`). So no conversation needs a name, none gets another's
+archive, and one that branches off goes on from the same pages.
 """
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
-from hashlib import sha256
 from os import PathLike
-from typing import Any, cast
 
 from snapshot.compaction import Archive
 from snapshot.errors import SnapshotError
 
-__all__ = ["Archives", "SqliteArchives", "prefix_keys"]
+__all__ = ["Archives", "SqliteArchives"]
 
-_VOLATILE = frozenset({"cache_control"})
 _ASKED = 500  # keys that one statement names
 _SECONDS = 10  # to wait for another process
-
-
-def prefix_keys(messages: Sequence[Any]) -> list[str]:
-    """A key for each beginning of a list of messages (plain JSON values): of the first, of the first two, ….
-
-    The work is linear: each hash goes on from the one before it.
-    """
-    digest = sha256()
-    keys: list[str] = []
-    for message in messages:
-        text = json.dumps(_settled(message), sort_keys=True, separators=(",", ":"), default=str)
-        digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
-        keys.append(digest.hexdigest())
-    return keys
-
-
-def _settled(value: Any) -> Any:
-    if isinstance(value, dict):
-        items = cast("dict[str, Any]", value).items()
-        return {key: _settled(item) for key, item in items if key not in _VOLATILE}
-    if isinstance(value, list | tuple):
-        return [_settled(item) for item in cast("Sequence[Any]", value)]
-    return value
 
 
 class Archives:

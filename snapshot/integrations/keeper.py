@@ -11,18 +11,18 @@ from typing import Any, TypeAlias, Unpack, cast
 
 from snapshot.compaction import Archive, Compaction, compact
 from snapshot.compaction.archived import CLOSING, OPENING
+from snapshot.compaction.chain import chain_of
+from snapshot.compaction.compact import transcript_of
 from snapshot.compaction.options import Settings, Trigger
 from snapshot.errors import ArchiveError
-from snapshot.integrations.archives import Archives, prefix_keys
-from snapshot.messages import Text
+from snapshot.integrations.archives import Archives
+from snapshot.messages import Message, Text
 from snapshot.recovery import recover
-from snapshot.transcripts.io.json_values import plain
 
 __all__ = ["Keeper"]
 
 Conversation: TypeAlias = "Sequence[Any] | Mapping[str, Any]"
 
-_LISTS = ("messages", "input", "contents")
 # Of the input that is safe, from where on something is done: a loop asks before each call.
 _THRESHOLD = 0.9
 
@@ -106,36 +106,33 @@ class Keeper:
             done = work(archive=self._found(given))
         except ArchiveError:  # the host changed what the archive stood for: it is text like any other
             done = work(archive=None)
-        covered = max((edit.stop for edit in done.edits), default=0)
-        if done.archive is not None and not done.report.no_op and covered:
-            self.archives.keep(given.keys[covered - 1], done.archive)
-            for key in _frame_key(
-                part.text for new in done.new for part in new.parts if isinstance(part, Text)
-            ):
+        if done.archive is not None and not done.report.no_op and (edits := done.edits):
+            covered = done.covered
+            if covered:
+                self.archives.keep(given.keys[covered - 1], done.archive)
+            for key in _frame_key(_words([new for edit in edits for new in edit.messages])):
                 self.archives.keep(key, done.archive)
         return done
 
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """The keys of a conversation.
+    """A conversation, and its keys.
 
     Attributes:
-        keys: of its beginnings, each that of the list up to a message.
-        frame: of the archive that the list shows, for hosts that keep what they sent; () for none.
+        messages: what it says.
+        keys: of its beginnings, each that of the messages up to one.
+        frame: of the archive that it shows, for hosts that keep what they sent; () for none.
     """
 
+    messages: tuple[Message, ...]
     keys: list[str]
     frame: list[str]
 
     @classmethod
     def of(cls, conversation: Conversation) -> _Given:
-        listed: Any = conversation
-        if isinstance(conversation, Mapping):
-            held: list[Any] = [conversation[key] for key in _LISTS if key in conversation]
-            listed = next((cast(Any, one) for one in held if isinstance(one, list | tuple)), ())
-        messages = cast("list[Any]", plain(list(listed)))
-        return cls(prefix_keys(messages), _frame_key(_strings(messages)))
+        messages = transcript_of(conversation).messages
+        return cls(messages, chain_of(messages), _frame_key(_words(messages)))
 
 
 def _frame_key(texts: Iterable[str]) -> list[str]:
@@ -149,13 +146,8 @@ def _frame_key(texts: Iterable[str]) -> list[str]:
     return [f"frame:{sha256(''.join(found).encode('utf-8', 'surrogatepass')).hexdigest()}"] if found else []
 
 
-def _strings(value: Any) -> Iterator[str]:
-    """All texts in JSON values, in order."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in cast("dict[str, Any]", value).values():
-            yield from _strings(item)
-    elif isinstance(value, list):
-        for item in cast("list[Any]", value):
-            yield from _strings(item)
+def _words(messages: Sequence[Message]) -> Iterator[str]:
+    """What stands as text in messages of the user's, where archives stand."""
+    for message in messages:
+        if message.role == "user":
+            yield from (part.text for part in message.parts if isinstance(part, Text))

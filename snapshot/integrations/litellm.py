@@ -24,11 +24,12 @@ import os
 from collections.abc import Mapping
 from typing import Any, Unpack
 
+from snapshot.compaction.chain import chain_of
+from snapshot.compaction.compact import transcript_of
 from snapshot.compaction.options import Settings
-from snapshot.errors import LayoutError, NotOverflow, SnapshotError
-from snapshot.integrations.archives import Archives, SqliteArchives, prefix_keys
+from snapshot.errors import LayoutError, NotOverflow, SnapshotError, TranscriptError
+from snapshot.integrations.archives import Archives, SqliteArchives
 from snapshot.integrations.keeper import Keeper
-from snapshot.transcripts.io.json_values import plain
 
 try:
     import litellm
@@ -71,9 +72,11 @@ class SnapshotCallback(CustomLogger):
         call_type: Any,  # noqa: ARG002 - LiteLLM names it
     ) -> dict[str, Any] | None:
         """What goes to the deployment in place of `kwargs`; None where it goes as it is."""
-        key = _key(kwargs)
-        error = self.refused.pop(key, None)
-        return await asyncio.to_thread(self._fitted, kwargs, error) if key else None
+        if not any(isinstance(kwargs.get(key), list) and kwargs[key] for key in _LISTS):
+            return None
+        # The key of a conversation costs by its length: it is asked for where something was refused.
+        error = self.refused.pop(_key(kwargs), None) if self.refused else None
+        return await asyncio.to_thread(self._fitted, kwargs, error)
 
     async def async_log_failure_event(
         self,
@@ -118,7 +121,11 @@ class SnapshotCallback(CustomLogger):
 def _key(request: Mapping[str, Any]) -> str:
     """What tells a request's conversation from others; "" where it has none."""
     listed = next((request[key] for key in _LISTS if isinstance(request.get(key), list)), None)
-    return prefix_keys(plain(listed))[-1] if listed else ""  # type: ignore[arg-type]
+    try:
+        keys = chain_of(transcript_of(listed).messages) if listed else []
+    except TranscriptError:
+        return ""
+    return keys[-1] if keys else ""
 
 
 callback = SnapshotCallback(

@@ -40,7 +40,7 @@ from snapshot.pages.render import Page, Typesetter
 from snapshot.parts.characters import LONE_SURROGATE
 from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.face import cell_of, extra_of, shipped_faces
-from snapshot.source.marks import reading_guide
+from snapshot.source.marks import first_marks, reading_guide
 from snapshot.source.repeats import expand_repeats
 from snapshot.source.source import Elision, Source, strict_text
 from snapshot.source.text import Repeat
@@ -463,7 +463,9 @@ def _manifest(
             tokens=sum(entry.tokens for entry in entries),
             text_tokens=text_tokens(expand_repeats(source.text, source.marks), layout.reader),
         ),
-        guide=reading_guide(lines=bool(layout.text_columns), repeats=bool(source.repeats), text=source.text),
+        guide=reading_guide(
+            lines=bool(layout.text_columns), repeats=bool(source.repeats), marks=first_marks(source.text)
+        ),
         pages=tuple(entries),
     )
 

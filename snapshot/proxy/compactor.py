@@ -30,12 +30,13 @@ from snapshot import (
     compact,
     recover,
 )
+from snapshot.compaction.chain import chain_of
 from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.options import Budget
 from snapshot.models.ids import profile_for
 from snapshot.models.tokens import text_tokens
 from snapshot.proxy.apis import Call
-from snapshot.proxy.identity import chain_of, root_of, session_of
+from snapshot.proxy.identity import root_of, session_of
 from snapshot.proxy.settings import ProxySettings
 from snapshot.proxy.store import Kept, Store
 

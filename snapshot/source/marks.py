@@ -127,17 +127,22 @@ def notes_on(names: Iterable[str], *, reasoning: bool = True) -> str:
 
 
 def reading_guide(
-    *, lines: bool = False, repeats: bool = False, text: str | None = None, reasoning: bool = True
+    *,
+    lines: bool = False,
+    repeats: bool = False,
+    marks: Iterable[str] | None = None,
+    reasoning: bool = True,
 ) -> str:
     """How to read pages, for the model.
 
     Args:
         lines: the pages keep lines.
         repeats: there are references to lines that were shown before.
-        text: what is printed on the pages: only what occurs in it is explained; None for all that there is.
+        marks: what occurs on the pages, by the names of `first_marks`: only that is explained; None for all
+            that there is.
         reasoning: whether entries of what the model thought may come.
     """
-    names = set(_NOTES) if text is None else set(first_marks(text))
+    names = set(_NOTES) if marks is None else set(marks)
     names = names | {"repeats"} if repeats else names - {"repeats"}
     notes = notes_on(names, reasoning=reasoning)
     return "\n".join(

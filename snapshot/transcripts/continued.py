@@ -27,9 +27,11 @@ from typing import Any, cast
 from snapshot.errors import TranscriptError
 from snapshot.messages import Diagnostic, Message, ToolCall, Transcript
 from snapshot.transcripts.io.json_values import plain
-from snapshot.transcripts.loading import detected, from_messages
+from snapshot.transcripts.loading import detected, from_messages, with_rows
 
-__all__ = ["continued", "forget"]
+__all__ = ["continued", "forget", "rows_of"]
+
+Rows = tuple[tuple[int, ...], ...]
 
 # Readings that are kept, and their items together, but for the newest one.
 _MOST, _MOST_ITEMS = 32, 1 << 16
@@ -139,11 +141,12 @@ class _Block:
 
 
 class _Reading:
-    """A conversation that was read: the items it came in, as they were, and what they said."""
+    """A conversation that was read: the items it came in, as they were, what they said, and where each
+    message stands among them."""
 
-    def __init__(self, envelope: _Value, items: Sequence[object], transcript: Transcript) -> None:
+    def __init__(self, envelope: _Value, items: Sequence[object], transcript: Transcript, rows: Rows) -> None:
         self.envelope = envelope
-        self.transcript = transcript
+        self.transcript, self.rows = transcript, rows
         self.size = 0
         self.places: list[_Place] = []
         self._blocks: list[_Block] = []  # all but the last are full
@@ -188,14 +191,18 @@ class _Reading:
         place = next((one for one in reversed(self.places) if 0 < one.item <= same), None)
         if place is None or place.item >= len(items):
             return False
-        tail = _apart(items[place.item :], self.transcript.format)
+        apart = _apart(items[place.item :], self.transcript.format)
         before = self.transcript.messages[: place.message]
-        if tail is None or not _parts_well(before, tail.messages) or self._ids_before(place.message, tail):
+        if apart is None:
+            return False
+        tail, rows = apart
+        if not _parts_well(before, tail.messages) or self._ids_before(place.message, tail):
             return False
         messages = (*before, *_as_before(tail.messages, self.transcript.messages[place.message :]))
         told = [one for one in self.transcript.diagnostics if one.kind != _OPEN]
         told += [_moved(one, place.item) for one in tail.diagnostics if one.kind == _OPEN]
         model = tail.model or self.transcript.model
+        self.rows = _moved_rows(self.rows[: place.message], rows, place.item)
         self.transcript = replace(self.transcript, messages=messages, model=model, diagnostics=tuple(told))
         self.places = [one for one in self.places if one.item <= same]
         self._take(items, same)
@@ -223,9 +230,10 @@ class _Reading:
             if _side(items[at]) == _side(items[at - 1]) or tries == _TRIES:
                 continue
             tries += 1
-            tail = _apart(items[at:], self.transcript.format)
-            if tail is None:
+            apart = _apart(items[at:], self.transcript.format)
+            if apart is None:
                 continue
+            tail, _ = apart
             start = len(messages) - len(tail.messages)
             fits = start > 0 and _parts_well(messages[start - 1 : start], tail.messages)
             if fits and _alike(tail.messages, messages[start:]):
@@ -244,21 +252,26 @@ def _side(item: object) -> str:
     return "assistant" if role in (None, "assistant") else "user"
 
 
-def _apart(items: Sequence[object], name: str) -> Transcript | None:
-    """Items read by themselves; None where they are of another format, or the reader has to report
-    something."""
+def _apart(items: Sequence[object], name: str) -> tuple[Transcript, Rows] | None:
+    """Items read by themselves, and the places of the messages among them; None where they are of another
+    format, or the reader has to report something."""
     try:
         guess = detected(items)
         if guess is None or (guess.format != name and guess.confidence > _A_GUESS):
             return None
-        found = from_messages(list(items), format=name)
+        found = with_rows(list(items), format=name)
     except TranscriptError:
         return None
-    return found if _is_plain(found) else None
+    return found if _is_plain(found[0]) else None
 
 
 def _is_plain(transcript: Transcript) -> bool:
     return not transcript.extra_rows and all(one.kind in _HARMLESS for one in transcript.diagnostics)
+
+
+def _moved_rows(before: Rows, rows: Rows, items: int) -> Rows:
+    """The places of messages, and of those that were read apart behind so many items."""
+    return (*before, *(tuple(row + items for row in places) for places in rows))
 
 
 def _moved(diagnostic: Diagnostic, items: int) -> Diagnostic:
@@ -323,12 +336,22 @@ class _Readings:
             while len(self._known) > 1 and (len(self._known) > _MOST or total > _MOST_ITEMS):
                 total -= self._known.pop(0).size
 
+    def rows(self, transcript: Transcript) -> Rows | None:
+        with self._lock:
+            return next((one.rows for one in self._known if one.transcript is transcript), None)
+
     def clear(self) -> None:
         with self._lock:
             self._known = []
 
 
 _readings = _Readings()
+
+
+def rows_of(transcript: Transcript) -> Rows | None:
+    """The places (from 0) in the caller's list of each message of what `continued` gave last for it, as
+    `loading.with_rows` gives them; None where they are not known."""
+    return _readings.rows(transcript)
 
 
 def forget() -> None:
@@ -360,9 +383,9 @@ def continued(value: Sequence[Any] | Mapping[str, Any]) -> Transcript:
             reading.find_place(items)
         _readings.give(reading)
         return reading.transcript
-    transcript = from_messages(value)
+    transcript, rows = with_rows(value)
     if transcript.format in _KEYS and _is_plain(transcript):
-        reading = _Reading(envelope, items, transcript)
+        reading = _Reading(envelope, items, transcript, rows)
         reading.find_place(items)
         _readings.give(reading)
     elif reading is not None:
