@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from snapshot import SnapshotError
+from snapshot.compaction import chain
 from snapshot.compaction.chain import chain_of
 from snapshot.integrations import Archives, Keeper, SqliteArchives
 from snapshot.requests.check import check
@@ -125,6 +126,24 @@ def test_a_branch_goes_on_from_the_same_pages(archives):
     pages = pages_of(keeper.compact(trunk, model=MODEL).splice())
     branches = [[*trunk, *step(100 + n, random.Random(n), 50)] for n in range(2)]
     assert [pages_of(keeper.compact(branch, model=MODEL).splice()) for branch in branches] == [pages, pages]
+
+
+def test_a_call_costs_by_what_is_new(monkeypatch):
+    looked: list[int] = []
+    pieces = chain._pieces
+
+    def counted(parts):
+        looked.append(len(parts))
+        return pieces(parts)
+
+    monkeypatch.setattr(chain, "_pieces", counted)
+    keeper, messages = Keeper(window=WINDOW), talk("Mend the importer.", 24)
+    assert not keeper.compact(messages, model=MODEL).report.no_op
+    first = len(looked)
+    assert keeper.compact(messages, model=MODEL).report.no_op
+    assert len(looked) == first
+    keeper.compact([*messages, *step(99, random.Random(1), 20)], model=MODEL)
+    assert first < len(looked) <= first + 6
 
 
 def test_marks_of_the_cache_move_and_do_not_count():

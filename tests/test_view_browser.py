@@ -354,17 +354,7 @@ def folder(tmp_path_factory) -> Path:
     return home / "a.pages"
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        "gpt-4o",
-        pytest.param(
-            "glm-4.5v",
-            marks=pytest.mark.xfail(strict=True, reason="wider and lower at once: pixels differ by more"),
-        ),
-        "gemini-2.5-pro",
-    ],
-)
+@pytest.mark.parametrize("model", ["gpt-4o", "glm-4.5v", "gemini-2.5-pro"])
 def test_the_resize_is_the_one_that_is_measured(browser, folder, tmp_path, model):
     """Pixel for pixel what `verify` reads: the imaging library's own filter."""
     view = view_of_folder(folder, model=model)

@@ -22,7 +22,7 @@ _SESSIONS = ("prompt_cache_key", "metadata", "user")
 
 
 def root_of(call: Call) -> str:
-    """The key of a conversation's beginning, cheaply had from the bytes: API and words of the first message."""
+    """The key of a conversation's beginning, had from the bytes: API and words of the first message."""
     words = "\0".join(_words(msgspec.json.decode(call.items[0]))) if call.items else ""
     return sha256(f"{call.api}\0{words}".encode("utf-8", "surrogatepass")).hexdigest()[:_LENGTH]
 

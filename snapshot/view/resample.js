@@ -35,31 +35,40 @@ function weights(before, after) {
 
 const clipped = (sum) => Math.max(0, Math.min(255, sum >> BITS));
 
-// Grey values after the resize; gives way to the browser every few rows.
+// Grey values after the resize; gives way to the browser every few rows. Across first, but where that would make
+// more of what is to become less.
 async function resampled(grey, width, height, newWidth, newHeight) {
-  let rows = grey;
-  if (newWidth !== width) {
-    const across = weights(width, newWidth);
-    rows = new Uint8Array(newWidth * height);
-    for (let y = 0; y < height; y++) {
-      const from = y * width;
-      for (let x = 0; x < newWidth; x++) {
-        const [first, own] = across[x];
-        let sum = 1 << BITS - 1;
-        for (let k = 0; k < own.length; k++) sum += grey[from + first + k] * own[k];
-        rows[y * newWidth + x] = clipped(sum);
-      }
-      if (y % 64 === 63) await pause();
-    }
+  if (newWidth > width && newHeight < height) {
+    return across(await down(grey, width, height, newHeight), width, newHeight, newWidth);
   }
-  if (newHeight === height) return rows;
-  const down = weights(height, newHeight), out = new Uint8Array(newWidth * newHeight);
-  for (let y = 0; y < newHeight; y++) {
-    const [first, own] = down[y];
+  return down(await across(grey, width, height, newWidth), newWidth, height, newHeight);
+}
+
+async function across(grey, width, height, newWidth) {
+  if (newWidth === width) return grey;
+  const columns = weights(width, newWidth), out = new Uint8Array(newWidth * height);
+  for (let y = 0; y < height; y++) {
+    const from = y * width;
     for (let x = 0; x < newWidth; x++) {
+      const [first, own] = columns[x];
       let sum = 1 << BITS - 1;
-      for (let k = 0; k < own.length; k++) sum += rows[(first + k) * newWidth + x] * own[k];
+      for (let k = 0; k < own.length; k++) sum += grey[from + first + k] * own[k];
       out[y * newWidth + x] = clipped(sum);
+    }
+    if (y % 64 === 63) await pause();
+  }
+  return out;
+}
+
+async function down(grey, width, height, newHeight) {
+  if (newHeight === height) return grey;
+  const rows = weights(height, newHeight), out = new Uint8Array(width * newHeight);
+  for (let y = 0; y < newHeight; y++) {
+    const [first, own] = rows[y];
+    for (let x = 0; x < width; x++) {
+      let sum = 1 << BITS - 1;
+      for (let k = 0; k < own.length; k++) sum += grey[(first + k) * width + x] * own[k];
+      out[y * width + x] = clipped(sum);
     }
     if (y % 64 === 63) await pause();
   }
