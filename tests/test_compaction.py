@@ -128,6 +128,27 @@ def test_it_shrinks_or_says_why(conversation, window, manual):
         assert report.after < report.before
 
 
+def test_a_summary_is_not_counted_with_the_pages_that_were_tried_before():
+    """Pages that did not make the request safe are no part of what the last rung makes."""
+    few = "\n".join(f"{line}: parse parse parse parse parse parse parse" for line in range(42))
+    many = "\n".join(f"{line}: parse parse parse parse parse parse parse token token" for line in range(43))
+    path = '{"path": "parse"}'
+    conversation = Transcript(
+        (
+            Message("assistant", (Text("parse"), *(ToolCall(name, "Read", path) for name in ("a", "b")))),
+            Message("tool", (ToolResult("b", (Text(many),)),)),
+            *(Message("user", (Text(words),)) for words in ("parse", few, *["parse"] * 3)),
+        ),
+        "anthropic",
+    )
+    compaction = shrink(conversation, window=2000, trigger="target")
+    assert compaction is not None
+    report = compaction.report
+    assert [rung.name for rung in report.rungs if rung.freed][-1] == "summarize"
+    assert report.after == Estimator(profile_for(VISION)).messages(compaction.transcript.messages)
+    assert (report.pages, report.page_tokens, report.images) == (0, 0, 0)
+
+
 @given(conversations(most=20), st.sampled_from([2000, 6000]))
 @settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 def test_again_without_news_changes_nothing(conversation, window):

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 from snapshot.compaction.archive import PagedPart
@@ -27,6 +28,7 @@ from snapshot.facts.factsheet import factsheet
 from snapshot.facts.patterns import find
 from snapshot.messages import File, Image, Message, Part, Text, ToolCall, ToolResult
 from snapshot.pages.layout import Layout
+from snapshot.parts.exact_json import decode, encode
 
 __all__ = ["fitted"]
 
@@ -379,13 +381,13 @@ def _into_result(out: list[Message], start: int, call_id: str, shown: list[Text 
 def _short_arguments(arguments: str, line: str) -> str:
     """The arguments as a JSON object, long texts in it replaced by a line."""
     try:
-        values = json.loads(arguments)
+        values = decode(arguments)
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
         return json.dumps({"arguments": line})
     short = dict(_shortened(cast("dict[str, Any]", values), line))
-    text = json.dumps(short, ensure_ascii=False)
+    text = encode(short, partial(json.dumps, ensure_ascii=False))
     return text if len(text) <= _SMALLEST else json.dumps({"arguments": line})
 
 
