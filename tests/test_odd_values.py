@@ -1,4 +1,4 @@
-"""JSON that Python's own parser chokes on or changes, behind the readers: in every command, in every file written.
+"""JSON that Python's own parser chokes on or changes, behind the readers: every command, every file written.
 
 Integers of thousands of digits, numbers beyond a float, NaN and deep nesting stand where a program may put
 them: in arguments, in the tools and settings of a body, in blocks that nobody knows.
@@ -57,7 +57,8 @@ def body(value: str) -> str:
     rows.append(f'{{"role":"assistant","content":[{{"type":"server_thing","v":{value}}}]}}')
     rows.append('{"role":"user","content":"Thanks."}')
     tools = f'[{{"name":"Bash","input_schema":{{"type":"object","x":{value}}}}}]'
-    return f'{{"model":"claude-opus-4-8","tools":{tools},"metadata":{{"v":{value}}},"messages":[{",".join(rows)}]}}'
+    beside = f'"model":"claude-opus-4-8","tools":{tools},"metadata":{{"v":{value}}}'
+    return f'{{{beside},"messages":[{",".join(rows)}]}}'
 
 
 def strict(data: bytes) -> Any:
@@ -251,7 +252,7 @@ def _calls(path: Path) -> Iterator[tuple[str, set[str]]]:
 
 
 def test_whoever_parses_expects_what_parsers_raise():
-    """Text of others may be no JSON, or nested more deeply than Python reads: whoever reads it catches both."""
+    """Text of others may be no JSON, or nested more deeply than Python goes: who reads it catches both."""
     bare = set()
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).as_posix()
