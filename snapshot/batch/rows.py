@@ -410,7 +410,7 @@ def _replayed(transcript: Transcript, model: str, settings: Mapping[str, Any]) -
             summary_tokens=settings.get("summary_tokens") or 2000,
             options=options,
         ).as_json(requests=False)
-        yield {**played, "usd": _float(played["usd"]), "recall": _float(played["recall"])}
+        yield {**played, "recall": _float(played["recall"])}
 
 
 def _converted(transcript: Transcript, _model: str, settings: Mapping[str, Any]) -> Iterator[Row]:

@@ -35,6 +35,8 @@ __all__ = [
     "can_ask",
     "columns",
     "content",
+    "known_as",
+    "like_argument",
     "load",
     "model_argument",
     "model_of",
@@ -399,10 +401,29 @@ def model_argument(parser: argparse.ArgumentParser, what: str) -> None:
     action.completer = _complete_model  # type: ignore[attr-defined]
 
 
-def model_of(chosen: str | None, transcript: Transcript) -> str:
+def like_argument(parser: argparse.ArgumentParser) -> None:
+    """Add `--like`, which `model_of` and `known_as` take."""
+    action = parser.add_argument("--like", metavar="MODEL", help=LIKE)
+    action.completer = _complete_model  # type: ignore[attr-defined]
+
+
+def known_as(model: str, like: str | None) -> str:
+    """The id by which a model is known: its own, or by `--like` that of the model behind it.
+
+    Raises:
+        LayoutError: there is no such model as `like` names.
+    """
+    if not like:
+        return model
+    from snapshot.models.ids import id_like
+
+    return id_like(model, like)
+
+
+def model_of(chosen: str | None, transcript: Transcript, like: str | None = None) -> str:
     """The model that is meant: that of `-m`, else the transcript's, else that of the settings file."""
-    if chosen or transcript.model:
-        return chosen or transcript.model
+    if chosen or transcript.model or like:
+        return known_as(chosen or transcript.model, like)
     from snapshot.commands._settings import settings
 
     return settings().model or DEFAULT_MODEL

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from snapshot.commands._console import (
     DONE,
+    known_as,
+    like_argument,
     positive,
     print_json,
     reading_options,
@@ -61,6 +63,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="models, with commas between (each transcript's own)",
     )
+    like_argument(parser)
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True,
         help="a .parquet, .jsonl or .csv file, with a folder FILE.parts beside it; else a folder of Parquet; "
@@ -119,6 +122,10 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.output == "-":
         raise SnapshotError("-o -: rows come in parts; name a file or a folder for them")
     models = _listed(arguments.model)
+    if arguments.like:
+        if len(models) != 1:
+            raise SnapshotError("--like says what one name stands for; give one with -m")
+        models = (known_as(models[0], arguments.like),)
     _check(arguments, models)
     prices = _prices(arguments.prices)
     if prices is not None:

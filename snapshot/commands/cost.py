@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from snapshot.commands._console import (
     DONE,
+    known_as,
+    like_argument,
     load,
     model_argument,
     model_of,
@@ -56,6 +58,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     )
     session_argument(parser, "transcripts or text", several=True)
     model_argument(parser, "models, one or several with commas; only these are compared")
+    like_argument(parser)
     parser.add_argument("--window", metavar="N", type=positive, default=0, help="context window in tokens")
     parser.add_argument(
         "--by", choices=("model", "class"), default="model", help="class: by kind of text as well"
@@ -79,6 +82,10 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.json and arguments.csv:
         raise SnapshotError("--json or --csv, not both")
     asked = _split(arguments.model) if arguments.model else []
+    if arguments.like:
+        if len(asked) > 1:
+            raise SnapshotError("--like says what one name stands for; give one with -m")
+        asked = [known_as(name, arguments.like) for name in asked]
     redactor = redactor_of(arguments)
     runs: list[tuple[str, Transcript, Source]] = []
     for session in arguments.sessions:
@@ -130,7 +137,7 @@ def _savings(
     """What pages would save the run; a sentence where nothing is known of its model."""
     from snapshot.replay.savings import savings_of
 
-    model = asked[0] if asked else model_of(None, transcript)
+    model = asked[0] if asked else model_of(None, transcript, arguments.like)
     try:
         with progress("replaying the run"):
             return savings_of(transcript, source, model, window=arguments.window)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from snapshot.commands._console import (
     DONE,
     FAILED,
+    known_as,
+    like_argument,
     print_json,
     read_input,
     refuse_overwriting,
@@ -42,6 +44,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-m", "--model", metavar="ID", help="the model that will read them (default: that of render)"
     )
+    like_argument(parser)
     parser.add_argument("--ocr", action="store_true", help="ask a neural reader too: snapshot-pages[ocr]")
     parser.add_argument(
         "--floor", metavar="R", type=share, help="recall from 0 to 1 below which pages are refused (0.7)"
@@ -76,10 +79,11 @@ def _run(arguments: argparse.Namespace) -> int:
         beside = read_input(arguments.factsheet, "a file of text").decode("utf-8", "replace")
     if arguments.html is not None:
         _refuse_inputs(arguments)
+    model = known_as(arguments.model or "", arguments.like) or None
     with progress("verifying") as show:
         verdict = verify(
             arguments.folder,
-            model=arguments.model,
+            model=model,
             floor=FLOOR if arguments.floor is None else arguments.floor,
             beside=beside,
             ocr=arguments.ocr,
@@ -91,7 +95,7 @@ def _run(arguments: argparse.Namespace) -> int:
         from snapshot.view.folder_view import view_of_folder
         from snapshot.view.verdict import report_of
 
-        view = view_of_folder(arguments.folder, model=arguments.model, font=arguments.font)
+        view = view_of_folder(arguments.folder, model=model, font=arguments.font)
         save(arguments.html, html_of(view, report=report_of(verdict)).encode("utf-8"))
     if arguments.json:
         print_json(_described(verdict))
