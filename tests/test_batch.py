@@ -209,7 +209,7 @@ def test_the_account_of_costs(tmp_path):
     done = command(*arguments, "--prices", prices, "--plot", tmp_path / "costs.svg")
     assert done.returncode == 0, done.stderr
     assert "has no price for gpt-5.6-sol" in done.stderr
-    assert f"prices: prices.json of {time.strftime('%Y')}" in done.stdout
+    assert f"Prices: prices.json of {time.strftime('%Y')}" in done.stdout
     assert "<svg" in (tmp_path / "costs.svg").read_text()
     told = batch(*arguments, "--prices", prices)
     assert told["kept"] == 2
@@ -373,7 +373,7 @@ def killed_at_random(arguments, output, took, times, holds=lambda: True):
         time.sleep(moments.uniform(0.02, 0.6) * took)
         killed += process.poll() is None
         # Half of the times with all its processes, half alone: those that it started then go on for a while.
-        if moments.random() < 0.5:
+        if moments.random() < 0.5 and process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()

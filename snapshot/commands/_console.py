@@ -43,6 +43,7 @@ __all__ = [
     "note_code_points",
     "note_diagnostics",
     "note_redactions",
+    "pages_folder",
     "positive",
     "print_json",
     "printable",
@@ -52,6 +53,7 @@ __all__ = [
     "redaction_options",
     "redactor_of",
     "refuse_overwriting",
+    "refuse_url",
     "save",
     "say",
     "silence",
@@ -262,6 +264,39 @@ def refuse_overwriting(path: Path | None, *inputs: Path | str | None) -> None:
     for other in inputs:
         if other is not None and str(other) != "-" and _is_file(path) and same_file(path, Path(other)):
             raise OutputError(f"{path}: is what is read; name another file to write to")
+
+
+def refuse_url(name: str) -> None:
+    """Refuse the address of something that is not on this machine.
+
+    Raises:
+        SnapshotError: it is one.
+    """
+    if re.match(r"[a-z][a-z0-9+.-]+://", name, re.IGNORECASE):
+        raise SnapshotError(
+            f"{name}: is an address, and nothing is fetched; download it and name the file, or pipe it into "
+            "`snapshot COMMAND -`"
+        )
+
+
+def pages_folder(name: str) -> Path:
+    """The folder of pages that a person named.
+
+    Raises:
+        SnapshotError: there is no folder of that name.
+    """
+    from pathlib import Path
+
+    refuse_url(name)
+    path = Path(name)
+    try:
+        if path.is_dir():
+            return path
+        there = os.path.lexists(path)
+    except (OSError, ValueError):
+        there = False
+    what = "is a file" if there else "no such folder"
+    raise SnapshotError(f"{name}: {what}; name a folder that `snapshot render` wrote")
 
 
 def _is_file(path: Path) -> bool:
@@ -480,6 +515,6 @@ def note_code_points(counts: Mapping[str, int], missing: tuple[tuple[str, str], 
         scripts = [script for script in counts if extras.get(script) == extra]
         total = sum(counts[script] for script in scripts)
         say(
-            f"note: {total:,} characters ({', '.join(scripts)}) are printed as code points; "
+            f"note: {total:,} character{'s' * (total != 1)} ({', '.join(scripts)}) printed as code points; "
             f"pip install 'snapshot-pages[{extra}]' brings a face that draws them"
         )

@@ -302,8 +302,8 @@ def _report(arguments: argparse.Namespace, done: Outcome) -> None:
 
         tell(*account_of(table), "")
     tell(
-        f"{arguments.output}: {done.inputs:,} inputs, {done.errors:,} with errors; "
-        f"{done.made:,} done now, {done.kept:,} were done before"
+        f"{arguments.output}: {done.inputs:,} input{'s' * (done.inputs != 1)}, {done.errors:,} with errors; "
+        f"{done.made:,} done now, {done.kept:,} kept from before"
     )
     for kind, rows, first in kinds[:_ERRORS_SHOWN]:
         tell(f"  {rows:,} {kind}, the first in {first}")

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["described", "fill"]
 
 _LABEL = 14
+_NAMED = 4  # models that a note lists
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
@@ -256,14 +257,20 @@ def _block(session: str, found: Savings | str) -> list[str]:
         (
             "as pages",
             f"{found.page_tokens:,} tokens on {found.pages:,} page{'s' * (found.pages != 1)}, "
-            + (f"{less:.0%} fewer" if less > 0 else f"{-less:.0%} more: send the text"),
+            + (
+                f"{less:.0%} fewer"
+                if less > 0
+                else f"{-less:.0%} more: send the text"
+                if less > -1
+                else f"{1 - less:,.0f} times as many: send the text"
+            ),
         )
     )
     rows += _whole_run(found)
     if found.pays_from is None:
         rows.append(("pays from", "never: a page costs more than the text on it"))
     else:
-        rows.append(("pays from", f"{found.pays_from_tokens:,} tokens on ({found.pays_from:,} characters)"))
+        rows.append(("pays from", f"{found.pays_from_tokens:,} tokens on, or {found.pays_from:,} characters"))
     for label, text in rows:
         lines += paragraph(text, indent=" " * (_LABEL + 2), first=f"  {label:<{_LABEL}}")
     return lines
@@ -367,7 +374,8 @@ def _notes(costs: Sequence[Cost]) -> list[str]:
     )
     unsure = [cost.model for cost in totals if cost.layout.reader.uncertain]
     if unsure:
-        notes.append(f"Not every figure is certain for {', '.join(unsure)}: see `snapshot layouts MODEL`.")
+        whom = ", ".join(unsure) if len(unsure) <= _NAMED else f"{len(unsure)} of these {len(totals)} models"
+        notes.append(f"Not every figure is certain for {whom}: `snapshot layouts MODEL` says which.")
     if not all(cost.layout.reader.measured for cost in totals):
         notes.append(
             "? Nobody has published how well this model reads small glyphs: try it before relying on it."

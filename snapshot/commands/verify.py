@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from snapshot.commands._console import (
     FAILED,
     known_as,
     like_argument,
+    pages_folder,
     print_json,
     read_input,
     refuse_overwriting,
@@ -40,7 +42,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "complete, read back exactly, not resized by the provider, legible by measures and published trials."
     )
     parser.epilog = "example: snapshot verify session.pages -m gpt-5.6-sol --html report.html"
-    parser.add_argument("folder", metavar="DIR", type=Path, help="a folder that render wrote")
+    parser.add_argument("folder", metavar="DIR", help="a folder that render wrote")
     parser.add_argument(
         "-m", "--model", metavar="ID", help="the model that will read them (default: that of render)"
     )
@@ -62,10 +64,10 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 def share(text: str) -> float:
     """Argument type: a number from 0 to 1."""
-    value = float(text)
-    if not 0 <= value <= 1:
-        raise ValueError
-    return value
+    with suppress(ValueError):
+        if 0 <= (value := float(text)) <= 1:
+            return value
+    raise argparse.ArgumentTypeError(f"{text[:40]!r} is no share from 0 to 1")
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -77,6 +79,7 @@ def _run(arguments: argparse.Namespace) -> int:
     beside = ""
     if arguments.factsheet is not None:
         beside = read_input(arguments.factsheet, "a file of text").decode("utf-8", "replace")
+    arguments.folder = pages_folder(arguments.folder)
     if arguments.html is not None:
         _refuse_inputs(arguments)
     model = known_as(arguments.model or "", arguments.like) or None

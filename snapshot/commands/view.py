@@ -216,9 +216,12 @@ def _opened(path: Path) -> bool:
 def _summary(view: View, written: Path) -> str:
     figures, count = view.figures, len(view.pages)
     before, after = figures.tokens_before, figures.tokens_after
-    saved = f", {100 - 100 * after // before} % less" if before > after else ""
+    reader = view.model or view.reader
+    if not count and before == after:
+        return f"{written}: no pages, {before:,} tokens stay text for {reader} (try a smaller --window)"
+    saved = f", {100 - 100 * after // before}% less" if before > after else ""
     pages = f"{count} page{'s' * (count != 1)}"
-    return f"{written}: {pages} for {view.model or view.reader}, {before:,} → {after:,} tokens{saved}"
+    return f"{written}: {pages} for {reader}, {before:,} → {after:,} tokens{saved}"
 
 
 def _described(view: View) -> dict[str, object]:
