@@ -101,7 +101,8 @@ class PageRung:
             why = f"not worth it: pays only after {break_even} requests, {cache.turns} are to come"
             return Step(None, why)
         left = f", {pagination.left_out:,} characters left out" if pagination.left_out else ""
-        note = f"{len(pagination.pages)} pages for {len(archive.source.text):,} characters{left}"
+        count = len(pagination.pages)
+        note = f"{count} page{'s' * (count != 1)} for {len(archive.source.text):,} characters{left}"
         return Step(replace(candidate, break_even=break_even), note)
 
 
