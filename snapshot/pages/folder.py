@@ -247,6 +247,7 @@ def open_folder(folder: Path, manifest: Manifest, *, font: str | Path | None = N
         face=table.face,
         cell=table.cell,
         text_columns=table.text_columns,
+        flow_columns=table.flow_columns,
     )
     atlas = _atlas(folder, Typesetter(layout, font=font), table)
     try:
@@ -431,6 +432,7 @@ def _manifest(
             columns=layout.columns,
             rows=layout.rows,
             text_columns=layout.text_columns,
+            flow_columns=layout.flow_columns,
             cell=layout.cell,
             levels=face.levels,
             face=layout.face,

@@ -36,6 +36,7 @@ class Layout:
         width, height: a full page in pixels.
         cell: width and height of a cell in pixels.
         text_columns: columns of text that keeps its lines; 0 is flowing text.
+        flow_columns: columns that flowing text stands in.
     """
 
     name: str
@@ -45,11 +46,22 @@ class Layout:
     height: int
     cell: tuple[int, int]
     text_columns: int = 0
+    flow_columns: int = 1
 
     @property
     def columns(self) -> int:
-        """Cells in a row."""
+        """Cells across a page."""
         return self.width // self.cell[0]
+
+    @property
+    def columns_of_text(self) -> int:
+        """Columns of text, flowing or in lines."""
+        return self.text_columns or self.flow_columns
+
+    @property
+    def row_width(self) -> int:
+        """Cells of a row as it is read: of the page, or of one of its columns."""
+        return column_width(self.columns, self.columns_of_text)
 
     @property
     def rows(self) -> int:
@@ -65,9 +77,7 @@ class Layout:
     @property
     def capacity(self) -> int:
         """Cells of a full page: its characters, if each takes one (and lines fill their columns)."""
-        if self.text_columns:
-            return column_width(self.columns, self.text_columns) * self.text_columns * self.rows
-        return self.columns * self.rows
+        return self.row_width * self.columns_of_text * self.rows
 
     @property
     def tokens(self) -> int:
@@ -91,6 +101,7 @@ class Layout:
             f"{self.name}: {self.reader.title}",
             f"  page        {self.width} × {self.height} px, {self.columns} columns × {self.rows} rows",
             *([f"  lines       kept, in {self.text_columns} columns"] if self.text_columns else []),
+            *([f"  text        in {self.columns_of_text} columns of {self.row_width}"] if self.flow_columns > 1 else []),
             f"  cell        {self.cell[0]} × {self.cell[1]} px, face {self.face}",
             f"  characters  {self.capacity:,} a page, {self.capacity / self.tokens:.2f} per token",
             f"  tokens      {self.tokens:,} a page"
@@ -189,7 +200,8 @@ def layout_shape(name: str) -> str:
         layout = layout_for(name=name)
     except LayoutError:
         return ""
-    return f"{layout.face} {layout.width}x{layout.height} {layout.text_columns}"
+    flow = f" {layout.flow_columns}" if layout.flow_columns > 1 else ""
+    return f"{layout.face} {layout.width}x{layout.height} {layout.text_columns}{flow}"
 
 
 def layout_names() -> Iterator[str]:
@@ -215,8 +227,9 @@ def _named(name: str) -> Layout:
 
     cell = cell_of(shape.face)
     full_name = reader.name if layout_name == "default" else f"{reader.name}/{layout_name}"
-    layout = Layout(full_name, reader, shape.face, shape.width, shape.height, cell, shape.text_columns)
-    widest = column_width(layout.columns, max(1, layout.text_columns))
-    if widest < _FEWEST_COLUMNS or layout.rows < 1:
+    layout = Layout(
+        full_name, reader, shape.face, shape.width, shape.height, cell, shape.text_columns, shape.flow_columns
+    )
+    if layout.row_width < _FEWEST_COLUMNS or layout.rows < 1:
         raise LayoutError(f"layout {name}: a page of {shape.width}x{shape.height} px holds too few cells")
     return layout
