@@ -18,7 +18,7 @@ from typing import TypeVar
 from snapshot.compaction.archived import Archived, PagedPart
 from snapshot.compaction.page_images import Stretch, base64_bytes, most_bytes, page_sizes
 from snapshot.errors import LayoutError
-from snapshot.pages.layout import Layout, layout_for
+from snapshot.pages.layout import Layout, layout_for, layout_ways
 from snapshot.pages.render import PageSpan, Typesetter
 from snapshot.source.repeats import fold_repeats, folded_offset, original_span
 from snapshot.source.source import Source
@@ -348,6 +348,7 @@ def set_anew(archive: _A) -> _A:
         prices=tuple(page.tokens for page in pages.pages),
         sizes=(),
         starts=pages.starts,
+        ways=layout_ways(pages.tiers),
     )
 
 

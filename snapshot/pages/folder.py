@@ -466,7 +466,7 @@ def _manifest(
             text_tokens=text_tokens(expand_repeats(source.text, source.marks), layout.reader),
         ),
         guide=reading_guide(
-            lines=bool(layout.text_columns), repeats=bool(source.repeats), marks=first_marks(source.text)
+            way=layout.way, repeats=bool(source.repeats), marks=first_marks(source.text)
         ),
         pages=tuple(entries),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
@@ -20,6 +20,7 @@ __all__ = [
     "layout_for",
     "layout_names",
     "layout_shape",
+    "layout_ways",
 ]
 
 _FEWEST_COLUMNS = 20
@@ -67,6 +68,11 @@ class Layout:
     def rows(self) -> int:
         """Rows of a full page."""
         return self.height // self.cell[1]
+
+    @property
+    def way(self) -> str:
+        """How its pages are read, as `snapshot.source.marks.reading_guide` says it."""
+        return "lines" if self.text_columns else "columns" if self.flow_columns > 1 else "rows"
 
     @property
     def billing(self) -> BillingRule:
@@ -202,6 +208,12 @@ def layout_shape(name: str) -> str:
         return ""
     flow = f" {layout.flow_columns}" if layout.flow_columns > 1 else ""
     return f"{layout.face} {layout.width}x{layout.height} {layout.text_columns}{flow}"
+
+
+def layout_ways(names: Sequence[str]) -> tuple[str, ...]:
+    """How pages of the named layouts are read, one after the other; () where all are read row by row."""
+    known = {name: layout_for(name=name).way for name in set(names)}
+    return tuple(known[name] for name in names) if set(known.values()) - {"rows"} else ()
 
 
 def layout_names() -> Iterator[str]:
