@@ -6,8 +6,9 @@ The objective, in this order:
 2. of equal ones the most cells: fewer images, and limits count images;
 3. of equal ones the least area, then the squarer page, and the wider of two turned ones.
 
-Where trials say how long the rows were that a reader read, its page is the best one with rows as long as those
-(one cell in twenty more or less), if it is hardly dearer (`page_for`): a narrower page, or one in columns.
+Where trials say how long the rows were that a reader read, its page is the best one with rows as long as
+those (one cell in twenty more or less), if it is hardly dearer (`page_for`): a narrower page, or one in
+columns.
 
 A page counts only if it has `FEWEST_CELLS` cells (a cheaper character is no gain in thirty images), if the
 provider neither resizes nor refuses it, and if no rounding in the provider's arithmetic could (`steady`).
@@ -149,8 +150,8 @@ def solve(
 def page_for(
     rule: BillingRule, cell: tuple[int, int], bounds: Bounds, read: int, *, columns: bool = False
 ) -> Answer | None:
-    """The page of a reader that was tried: the best there is, unless its rows are longer than what was read and
-    pages with rows of that length cost at most `MOST_DEARER` more.
+    """The page of a reader that was tried: the best there is, unless its rows are longer than those that were
+    read and pages with rows of that length cost at most `MOST_DEARER` more.
 
     Args:
         rule, cell, bounds: of the reader.

@@ -10,7 +10,7 @@ import re
 import sys
 from dataclasses import dataclass
 
-from benchmarks.page_size import Answer, bounds_of, explain, page_for, solve
+from benchmarks.page_size import Answer, bounds_of, explain, page_for
 from snapshot.models.catalog import layout_files, profiles
 from snapshot.models.profile import ModelProfile, Peer
 from snapshot.models.trials import widest_read
@@ -49,8 +49,8 @@ def compare() -> list[Row]:
     rows = []
     for reader in profiles():
         for name, shape in reader.layouts.items():
-            if shape.text_columns:
-                continue  # the page of the default layout; see benchmarks.lines
+            if shape.text_columns or name == "columns":
+                continue  # see benchmarks.lines and benchmarks.columns
             assert reader.billing is not None
             cell = cell_of(shape.face)
             best, best_per_token, resized = None, 0.0, False
@@ -64,9 +64,7 @@ def compare() -> list[Row]:
                 if per_token > best_per_token:
                     best, best_per_token = peer, per_token
                     resized = seen != (width, height)
-            rows.append(
-                Row(reader, name, cell, answer_for(reader, name), best, best_per_token, resized)
-            )
+            rows.append(Row(reader, name, cell, answer_for(reader, name), best, best_per_token, resized))
     return rows
 
 

@@ -138,8 +138,8 @@ def _lead(archive: Archived) -> str:
 
 
 def _notes(archive: Archived) -> dict[int, str]:
-    """What is said before a page, by its number from 0: notes on marks that stand on no page before it, and on
-    how it is read where none before it is read so.
+    """What is said before a page, by its number from 0: notes on marks that stand on no page before it, and
+    on how it is read where none before it is read so.
 
     What stands before a page depends on it and on those before it, so what was sent stays as it was.
     """

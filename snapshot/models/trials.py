@@ -122,7 +122,9 @@ class Expected:
         if self.worst is not None and self.worst.score < floor <= self.recall:
             said.append(f"but {self.worst}")
         if self.columns and self.widest is None:
-            said.append(f"how long rows may be is not known: no trial says so, and these have {self.columns} cells")
+            said.append(
+                f"how long rows may be is not known: no trial says so, and these have {self.columns} cells"
+            )
         elif self.widest is not None and not as_wide(self.columns, self.widest.columns):
             said.append(f"rows of {self.columns} cells are longer than any that were read ({self.widest})")
         return "; ".join(said)
@@ -148,8 +150,8 @@ def as_wide(columns: int, read: int) -> bool:
 def widest_read(trials: Sequence[Trial], floor: float = FLOOR) -> Trial | None:
     """The trial with the longest rows of those that were read; None where none of them says its columns.
 
-    A model read a cell where what counts there (see `expected`) is not below the floor, or hashes are not; and
-    of these trials only those that are not below it themselves.
+    A model read a cell where what counts there (see `expected`) is not below the floor, or hashes are not;
+    and of these trials only those count that are not below it themselves.
     """
     found: list[Trial] = []
     for model, hashes in sorted({(trial.model, trial.what == "hashes") for trial in trials}):
@@ -168,10 +170,10 @@ def expected(
 
     Area is what orders the cells of every published sweep, so recall goes by it alone; whether rows so long
     were ever read stands beside it. A trial at this area is taken as it is; between two, recall is
-    interpolated; below the smallest it falls in proportion to the area; above the largest it stays. The model's
-    own trials count alone; only where it has none do those of its siblings, and that is said. At one area exact
-    values and questions count by the number of answers, and gist, which says little of reading, only where
-    neither was asked. The worst row of any kind is named.
+    interpolated; below the smallest it falls in proportion to the area; above the largest it stays. The
+    model's own trials count alone; only where it has none do those of its siblings, and that is said. At one
+    area exact values and questions count by the number of answers, and gist, which says little of reading,
+    only where neither was asked. The worst row of any kind is named.
 
     Args:
         trials: of one reader.

@@ -465,9 +465,7 @@ def _manifest(
             tokens=sum(entry.tokens for entry in entries),
             text_tokens=text_tokens(expand_repeats(source.text, source.marks), layout.reader),
         ),
-        guide=reading_guide(
-            way=layout.way, repeats=bool(source.repeats), marks=first_marks(source.text)
-        ),
+        guide=reading_guide(way=layout.way, repeats=bool(source.repeats), marks=first_marks(source.text)),
         pages=tuple(entries),
     )
 

@@ -13,6 +13,7 @@ from snapshot.models.catalog import profiles
 from snapshot.models.gateways import gateway_named, gateway_of, via_gateway
 from snapshot.models.ids import profile_for
 from snapshot.models.profile import ModelProfile
+from snapshot.models.trials import widest_read
 from snapshot.typeset.columns import column_width
 
 __all__ = [
@@ -107,7 +108,8 @@ class Layout:
             f"{self.name}: {self.reader.title}",
             f"  page        {self.width} × {self.height} px, {self.columns} columns × {self.rows} rows",
             *([f"  lines       kept, in {self.text_columns} columns"] if self.text_columns else []),
-            *([f"  text        in {self.columns_of_text} columns of {self.row_width}"] if self.flow_columns > 1 else []),
+            *([f"  text        flows in {self.flow_columns} columns"] if self.flow_columns > 1 else []),
+            f"  rows        of {self.row_width} cells{_rows_read(self.reader)}",
             f"  cell        {self.cell[0]} × {self.cell[1]} px, face {self.face}",
             f"  characters  {self.capacity:,} a page, {self.capacity / self.tokens:.2f} per token",
             f"  tokens      {self.tokens:,} a page"
@@ -124,6 +126,16 @@ class Layout:
         lines += [f"  evidence    {item}" for item in (*self.reader.trials, *self.reader.evidence)]
         lines += [f"  source      {item}" for item in self.reader.sources]
         return "\n".join([*lines, f"  as of       {self.reader.as_of}"])
+
+
+def _rows_read(reader: ModelProfile) -> str:
+    """How long the rows were that each model of a reader read, by its trials."""
+    if not reader.trials:
+        return ""
+    models = dict.fromkeys(trial.model for trial in reader.trials)
+    found = (widest_read([trial for trial in reader.trials if trial.model == model]) for model in models)
+    said = [f"{trial.columns} ({trial.model.rstrip('*-')})" for trial in found if trial]
+    return f"; the longest read: {', '.join(said)}" if said else "; no trial says how long those were"
 
 
 def _facts(reader: ModelProfile) -> Iterator[str]:

@@ -76,8 +76,8 @@ A row of a column is a line; where its last cell is hatched, the line goes on in
 # How pages are read: what is said before the marks. Columns are of rows, so both are said of them.
 _WAYS = {
     "rows": _ROWS,
-    "columns": "Strokes from top to bottom part a page into columns: each is read row after row to its foot, then "
-    "the\nnext one.",
+    "columns": "Strokes from top to bottom part a page into columns: each is read row after row to its foot, "
+    "then the\nnext one.",
     "lines": _LINES,
 }
 _FILLING = "A hatched cell at the end of a row is filling. "
