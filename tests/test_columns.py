@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -9,13 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from snapshot.compaction.archive import Archive
+from snapshot.compaction.assemble import archive_messages
+from snapshot.compaction.compact import compact
+from snapshot.legibility.verify import verify
+from snapshot.messages import Text
 from snapshot.pages.layout import Layout, layout_for
+from snapshot.pages.manifest import Manifest
 from snapshot.pages.render import Typesetter
 from snapshot.source.source import Source
+from snapshot.transcripts import load
 from snapshot.typeset.columns import GUTTER, column_width, in_columns, slots_of
 from snapshot.typeset.fold import fold
 from snapshot.typeset.prepared import PreparedText
 from tests.conftest import read_back, small
+from tests.test_cli import run
+from tests.test_docs import talk
 
 WORDS = st.text(st.sampled_from("ab 1{};漢\t\n é🚀❶↵⟦\u05d0\u05d1e\u0301"), max_size=600)
 GEOMETRY = st.tuples(st.integers(2, 4), st.integers(20, 33), st.integers(1, 6))
@@ -111,3 +121,58 @@ def test_slots_are_put_where_they_are_read(count, width, rows, spare):
     stroke = atlas.glyphs[ord("│")]
     assert (page == stroke).sum() >= rows * (count - 1)
     assert (page[:, [number * (width + GUTTER) - 2 for number in range(1, count)]] == stroke).all()
+
+
+def test_a_folder_of_columns_is_proved_and_read(tmp_path):
+    (tmp_path / "a.txt").write_text("def f(x):\n    return x  # 42\n" * 2000, encoding="utf-8")
+    run(
+        "render",
+        tmp_path / "a.txt",
+        "--layout",
+        "gpt-patch/columns",
+        "-m",
+        "gpt-5.6-sol",
+        "-o",
+        tmp_path / "p",
+    )
+    manifest = json.loads((tmp_path / "p" / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["layout"]["flow_columns"] == 2
+    assert "part a page into columns" in manifest["guide"]
+    verdict = verify(tmp_path / "p")
+    assert verdict.passed
+    assert run("read", tmp_path / "p").stdout == (tmp_path / "a.txt").read_text(encoding="utf-8")
+    # Pages set before there were such columns say nothing of them.
+    del manifest["layout"]["flow_columns"]
+    assert Manifest.from_json(json.dumps(manifest).encode()).layout.flow_columns == 1
+
+
+def test_a_request_in_columns_says_how_to_read_them():
+    done = compact(talk(60), model="gpt-5.6-sol", window=150_000, layout="gpt-patch/columns")
+    assert done.archive is not None
+    assert done.archive.pages
+    assert set(done.archive.tiers) == {"gpt-patch/columns"}
+    assert done.archive.ways == ("columns",) * len(done.archive.pages)
+    lead = next(part.text for part in archive_messages(done.archive)[0].parts if isinstance(part, Text))
+    assert "part a page into columns" in lead
+    again = Archive.from_json(done.archive.to_json())
+    assert again == done.archive
+    assert not again.stale
+    sent = load(json.dumps(done.request("openai-chat")).encode())
+    assert again.restore(sent).messages == load(json.dumps({"messages": talk(60)}).encode()).messages
+    # In rows nothing is said of it, and the archive's file is as it was.
+    plain = compact(talk(60), model="gpt-5.6-sol", window=150_000)
+    assert plain.archive is not None
+    assert "ways" not in json.loads(plain.archive.to_json())
+
+
+def test_kept_lines_are_explained_in_a_request_too():
+    done = compact(talk(60), model="gpt-5.6-sol", window=150_000, layout="gpt-patch/lines")
+    assert done.archive is not None
+    said = "\n".join(
+        part.text
+        for message in archive_messages(done.archive)
+        for part in message.parts
+        if isinstance(part, Text)
+    )
+    assert ("A row of a column is a line" in said) == ("lines" in done.archive.ways)
+    assert "lines" in done.archive.ways

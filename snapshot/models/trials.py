@@ -150,16 +150,19 @@ def as_wide(columns: int, read: int) -> bool:
 def widest_read(trials: Sequence[Trial], floor: float = FLOOR) -> Trial | None:
     """The trial with the longest rows of those that were read; None where none of them says its columns.
 
-    A model read a cell where what counts there (see `expected`) is not below the floor, or hashes are not;
-    and of these trials only those count that are not below it themselves.
+    Rows were read if the trials of a model at one cell and width together are not below the floor, those of
+    hashes by themselves; gist counts where the model was asked nothing else at that cell (see `expected`).
     """
     found: list[Trial] = []
-    for model, hashes in sorted({(trial.model, trial.what == "hashes") for trial in trials}):
-        same = [trial for trial in trials if (trial.model, trial.what == "hashes") == (model, hashes)]
-        for rows in _by_area(same).values():
-            at = _pooled(rows)
-            if at.score >= floor:
-                found += [row for row in at.rows if row.columns and row.score >= floor]
+    at_cell = {(trial.model, trial.area) for trial in trials if trial.what in ("exact", "questions")}
+    groups: dict[tuple[str, int, int, bool], list[Trial]] = {}
+    for trial in trials:
+        if trial.columns and (trial.what != "gist" or (trial.model, trial.area) not in at_cell):
+            key = trial.model, trial.area, trial.columns, trial.what == "hashes"
+            groups.setdefault(key, []).append(trial)
+    for rows in groups.values():
+        if _pooled(rows).score >= floor:
+            found.append(max(rows, key=lambda row: row.score))
     return max(found, key=lambda row: (row.columns, row.score), default=None)
 
 
@@ -194,15 +197,10 @@ def expected(
     return replace(found, columns=columns, widest=widest_read(known))
 
 
-def _by_area(trials: Sequence[Trial]) -> dict[int, list[Trial]]:
+def _recall(trials: Sequence[Trial], area: float, *, borrowed: bool) -> Expected | None:
     by_area: dict[int, list[Trial]] = {}
     for trial in trials:
         by_area.setdefault(trial.area, []).append(trial)
-    return by_area
-
-
-def _recall(trials: Sequence[Trial], area: float, *, borrowed: bool) -> Expected | None:
-    by_area = _by_area(trials)
     if not by_area:
         return None
     areas = sorted(by_area)

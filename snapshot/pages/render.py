@@ -132,8 +132,8 @@ class Typesetter:
     ) -> Iterator[Grid]:
         """The pages of `source`, or of a half-open span of it, as glyph numbers.
 
-        They are flowing, across the page or in columns, or in columns that keep lines. From a page's start on,
-        pages are those of the whole.
+        They are flowing, across the page or in columns, or in columns that keep lines. From a page's start
+        on, pages are those of the whole.
         """
         layout, text = self.layout, self._prepared(source).text
         shape = layout.columns, layout.rows, layout.columns_of_text
