@@ -6,9 +6,8 @@ The objective, in this order:
 2. of equal ones the most cells: fewer images, and limits count images;
 3. of equal ones the least area, then the squarer page, and the wider of two turned ones.
 
-Where trials say how long the rows were that a reader read, its page is the best one with rows as long as
-those (one cell in twenty more or less), if it is hardly dearer (`page_for`): a narrower page, or one in
-columns.
+Where trials say how long the rows were that a reader read, its page is the best one with rows no longer than
+those (but for one cell in twenty), if it is hardly dearer (`page_for`): a narrower page, or one in columns.
 
 A page counts only if it has `FEWEST_CELLS` cells (a cheaper character is no gain in thirty images), if the
 provider neither resizes nor refuses it, and if no rounding in the provider's arithmetic could (`steady`).
@@ -58,6 +57,8 @@ MOST_DEARER = Fraction(3, 100)
 """Tokens more for each character that rows of the length that was read may cost."""
 
 _FEWEST_COLUMNS, _MOST_IN_COLUMNS = 20, 6
+_SHORT = 84
+"""Cells of the rows that most readers were tried with; shorter ones tear more words for no known gain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,7 @@ def solve(
 
     Args:
         rule, cell, bounds: of the reader.
-        read: cells of the rows that were read, as long as which rows are to be; 0 for any length.
+        read: cells of the longest rows that were read; 0 for any length.
         counts: numbers of columns that text may flow in.
     """
     best: Answer | None = None
@@ -136,7 +137,7 @@ def solve(
         columns, rows = width // cell[0], height // cell[1]
         if columns < _FEWEST_COLUMNS or columns * rows < FEWEST_CELLS or not bounds.allow(width, height):
             continue
-        fitting = [count for count in counts if not read or _as_long(column_width(columns, count), read)]
+        fitting = [count for count in counts if not read or _as_read(column_width(columns, count), read)]
         tokens = rule.tokens(width, height) if fitting else 0
         for count in fitting:
             answer = Answer(width, height, columns, rows, tokens, count)
@@ -166,8 +167,9 @@ def page_for(
     return near if affordable else best
 
 
-def _as_long(columns: int, read: int) -> bool:
-    return as_wide(columns, read) and as_wide(read, columns)
+def _as_read(columns: int, read: int) -> bool:
+    """Whether rows are no longer than those that were read, nor shorter than those of most trials."""
+    return as_wide(columns, read) and as_wide(min(read, _SHORT), columns)
 
 
 def explain(rule: BillingRule, cell: tuple[int, int], bounds: Bounds) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ class Pagination:
     @property
     def dense(self) -> int:
         """Pages of the denser layout."""
-        return sum(len(item.pages) for item in self.stretches if item.layout.name.endswith("/dense"))
+        return sum(len(item.pages) for item in self.stretches if item.layout.name.endswith("dense"))
 
     @property
     def starts(self) -> tuple[int, ...]:
@@ -379,8 +379,9 @@ def _starts(pages: Sequence[tuple[int, int, str]], starts: Sequence[int]) -> Seq
 
 
 def _denser(layout: Layout) -> Layout | None:
+    own = layout.name.partition("/")[2]
     try:
-        dense = layout_for(name=f"{layout.reader.name}/dense")
+        dense = layout_for(name=f"{layout.reader.name}/{'columns-dense' if own == 'columns' else 'dense'}")
     except LayoutError:
         return None
     return dense if dense.name != layout.name else None

@@ -192,7 +192,18 @@ def layout_for(
         raise LayoutError(
             f"{model} ({reader.title}) cannot see images; name a layout with --layout to render all the same"
         )
-    return replace(_named(reader.name), reader=reader)
+    return _for_route(replace(_named(reader.name), reader=reader))
+
+
+def _for_route(layout: Layout) -> Layout:
+    """The layout, or that with fewer and fuller images where a request may have too few: those that it may
+    have hold less than half of the window.
+    """
+    reader = layout.reader
+    most = reader.limits.get("images_per_request")
+    if most is None or "columns" not in reader.layouts or 2 * most * layout.tokens >= reader.window:
+        return layout
+    return replace(_named(f"{reader.name}/columns"), reader=reader)
 
 
 def _as_read(reader: ModelProfile, model: str, gateway: str | None, like: str | None) -> ModelProfile:
