@@ -442,8 +442,8 @@ def test_real_transcripts_fit(real: Path, file, api):
 
 @pytest.mark.parametrize("file", REAL)
 def test_a_real_run_grows_and_keeps_its_pages(real: Path, file):
-    """With a small window: what is gone on with is said with the same pages, byte for byte. It is set anew only
-    where it has no room as it is, or refers to what left view."""
+    """With a small window: what is gone on with is said with the same pages, byte for byte. It is set anew
+    only where it has no room as it is, or refers to what left view."""
     transcript = snapshot.load(real / file)
     former: Compaction | None = None
     gone_on = 0
