@@ -269,7 +269,7 @@ def test_json_is_one_object(pages):
         (["-m", "no-such-model"], "no layout is known for model 'no-such-model'"),
         (["--factsheet", "none.txt"], "none.txt: No such file or directory; name a file of text"),
         (["--html", "none/report.html"], "none/report.html: cannot be written to"),
-        (["--floor", "2"], "invalid share value: '2'"),
+        (["--floor", "2"], "'2' is no share from 0 to 1"),
     ],
 )
 def test_bad_usage_is_one_line(rendered, tmp_path, arguments, problem):
