@@ -10,7 +10,7 @@ import pytest
 
 import snapshot
 from snapshot.compaction import Compaction, elide_rung
-from snapshot.errors import CannotFit
+from snapshot.compaction.estimate import Estimator
 from snapshot.messages import Image, Message, Text, ToolCall, ToolResult, Transcript
 from snapshot.models.ids import profile_for
 from snapshot.recovery import recover
@@ -82,25 +82,28 @@ def test_another_reader_gets_pages_of_its_own_or_none(first, then, trigger):
     assert two.archive.restore(two.transcript).messages == transcript.messages
 
 
-def test_refusal_after_refusal_is_answered_or_refused_in_a_line():
-    """The full history each time, and an archive of the time before: smaller at each turn, or an error."""
-    transcript, archive, last = long_conversation(160), None, 1 << 60
-    limit, last_words = 40_000, ""
-    for _ in range(8):
-        error = {"error": {"message": f"prompt is too long: {limit + 3000} tokens > {limit} maximum"}}
-        try:
-            done = recover(transcript, error, model=CLAUDE, archive=archive, digest=True)
-        except CannotFit as told:
-            last_words = str(told)
-            break
-        size = len(json.dumps(done.request("anthropic")))
-        assert done.report.after <= done.report.safe <= limit
-        assert done.report.after < last
-        assert size > 0
-        last, archive, limit = done.report.after, done.archive, limit * 2 // 3
-    assert last < 20_000
-    assert "\n" not in last_words
-    assert limit < 6000  # all the limits above could be kept
+@pytest.mark.parametrize("factor", [0.8, 1.0, 1.4])
+def test_refusal_after_refusal_is_answered(factor):
+    """The full history each time, and the archive of the time before: each limit is kept."""
+    estimator = Estimator(profile_for(CLAUDE))
+
+    def counted(messages: tuple[Message, ...]) -> int:
+        return round(estimator.messages(messages) * factor) + 400
+
+    transcript, archive = long_conversation(160), None
+    sent = transcript.messages
+    for limit in (40_000, 27_000, 18_000, 12_000, 8_000):
+        real = counted(sent)
+        if real <= limit:
+            continue
+        error = {"error": {"message": f"prompt is too long: {real} tokens > {limit} maximum"}}
+        done = recover(transcript, error, model=CLAUDE, archive=archive, digest=True)
+        assert counted(done.transcript.messages) <= limit
+        assert check(done.request("anthropic"), "anthropic") == []
+        assert done.archive is not None
+        assert done.archive.restore(done.transcript).messages == transcript.messages
+        sent, archive = done.transcript.messages, done.archive
+    assert counted(sent) <= 8_000
 
 
 @pytest.mark.parametrize("length", [60, 300, 400])
