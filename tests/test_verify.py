@@ -320,3 +320,9 @@ def test_each_page_is_opened_once_and_few_are_resized(tmp_path, monkeypatch):
     assert len(resized) == verdict.stressed == 3
     assert done == [(n, verdict.pages) for n in range(1, verdict.pages + 1)]
     assert verdict.confused
+
+
+def test_an_image_smaller_than_a_cell_is_refused(pages):
+    """Where a page should be there may be any image; what has no cell has nothing to be read."""
+    Image.new("RGBA", (load_manifest(pages).layout.width, 16)).save(page_files(pages)[0])
+    assert {"untampered", "read back"} <= set(failed(verify(pages)))
