@@ -150,10 +150,10 @@ class _Bucket:
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
-        scheme, _, path = self._url.partition("://")
+        scheme, _, path = url.partition("://")
         if scheme.lower() not in STORES:
             raise SnapshotError(f"{url}: a batch writes to local paths, s3:// and gs://, not to {scheme}://")
-        if not path.partition("/")[0]:
+        if not path.strip("/").partition("/")[0]:
             raise SnapshotError(f"{url}: names no bucket")
         try:
             self._store, self._path = store_of(self._url)
