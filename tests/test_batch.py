@@ -413,6 +413,7 @@ def test_a_ray_cluster_gives_equal_rows(runs, tmp_path):
     port = random.Random(os.getpid()).randrange(20000, 30000)
     head = subprocess.Popen(
         [ray, "start", "--head", "--block", "--num-cpus", "2", "--include-dashboard=false",
+         "--node-ip-address=127.0.0.1",
          "--port", str(port), "--ray-client-server-port", str(port + 1),
          "--object-store-memory", "200000000"],
         env={**os.environ, **QUIET, "PYTHONPATH": str(ROOT)},
