@@ -298,7 +298,14 @@ def test_damage_is_one_line(pages, damage):
 def test_layouts_lists_and_explains():
     assert len(run("layouts").stdout.splitlines()) == len(list(layout_names())) + 1
     one = run("layouts", "us.anthropic.claude-opus-4-8").stdout
-    for fact in ("1960 × 1764 px", "24,010 a page", "4,410 a page", "resized     no", "as of"):
+    for fact in (
+        "1400 × 1764 px",
+        "17,150 a page",
+        "3,150 a page",
+        "rows        of 175 cells; the longest read: 172 (claude-opus-5), 86 (claude-opus-4-8)",
+        "resized     no",
+        "as of",
+    ):
         assert fact in one
     assert run("layouts", "gemini-3/dense").stdout.startswith("gemini-3/dense: ")
 

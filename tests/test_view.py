@@ -98,7 +98,7 @@ def checked_runs(setting: Typesetter, source: Source) -> None:
             assert not printed
 
 
-@pytest.mark.parametrize("layout", ["claude-high", "claude-standard/lines", "gemini-3/lines"])
+@pytest.mark.parametrize("layout", ["claude-high", "claude-standard/lines", "gemini-3/lines", "qwen/columns"])
 def test_every_cell_is_told_by_its_glyph(layout):
     checked_runs(Typesetter(layout_for(name=layout)), Source(MIXED * 40))
 

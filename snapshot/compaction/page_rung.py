@@ -19,7 +19,7 @@ from snapshot.compaction.page_images import base64_bytes, most_bytes, page_sizes
 from snapshot.compaction.pagination import Pagination, paginate
 from snapshot.compaction.summary.offline import Digested, digest
 from snapshot.compaction.verbatim import fitted
-from snapshot.pages.layout import Layout, layout_for
+from snapshot.pages.layout import Layout, layout_for, layout_ways
 
 __all__ = ["PageRung"]
 
@@ -157,6 +157,7 @@ def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: in
         prices=tuple(page.tokens for page in pagination.pages),
         sizes=pagination.sizes,
         starts=pagination.starts,
+        ways=layout_ways(pagination.tiers),
     )
     return replace(candidate, archive=archive, pagination=pagination)
 

@@ -27,8 +27,9 @@ from snapshot.compaction.summary.clip import boundary, clip, one_line
 from snapshot.facts.factsheet import factsheet
 from snapshot.facts.patterns import find
 from snapshot.messages import File, Image, Message, Part, Text, ToolCall, ToolResult
-from snapshot.pages.layout import Layout
+from snapshot.pages.layout import Layout, layout_ways
 from snapshot.parts.exact_json import decode, encode
+from snapshot.source.marks import notes_on
 
 __all__ = ["fitted"]
 
@@ -282,6 +283,8 @@ def _paged(context: Context, part: PagedPart, pagination: Pagination, mark: Imag
     )
     if pagination.left_out:
         lead += f"\n[left out here: {pagination.left_out} characters before the first page]"
+    if ways := {*layout_ways(part.tiers)} - {"rows"}:
+        lead += f"\n[{notes_on(ways)}]"
     sheet = factsheet(
         part.source,
         (),
