@@ -27,6 +27,9 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from snapshot.source.codepoints import distinct
 from snapshot.source.marks import FIELD, REPEAT, SCOPE
 from snapshot.source.text import Elision, Repeat, Source
 
@@ -64,8 +67,11 @@ def fold_repeats(source: Source, *, visible_from: int = 0) -> Source:
     lines = _Lines(source, visible_from)
     writer = _Writer(source, lines)
     number = 0
-    while number < len(lines.ids):
-        number = writer.take(number)
+    for next_one in _lines_in_blocks(lines.ids):
+        if next_one >= number:
+            writer.keep(number, next_one)
+            number = writer.take(next_one)
+    writer.keep(number, len(lines.ids))
     return writer.source()
 
 
@@ -225,6 +231,28 @@ def _words(text: str, most: int) -> str:
     return " ".join("".join(char if char.isprintable() else " " for char in shown).split())[:most].rstrip()
 
 
+def _lines_in_blocks(ids: Sequence[int]) -> list[int]:
+    """The lines that may belong to a block that is shown before or later; all others stay as they are.
+
+    A block begins with `_FEWEST` lines, so these are known where they stand together a second time, or are
+    one line over again. The last of them is given as well as the first: it is where they become known.
+    """
+    numbers = np.array(ids, np.int64)
+    size = numbers.size - _FEWEST + 1
+    if size < 1:
+        return []
+    windows = np.lib.stride_tricks.sliding_window_view(numbers, _FEWEST)
+    # Where two have one key by chance, they are looked at for nothing.
+    key = windows.astype(np.uint64) @ np.array([(numbers.size + 1) ** n for n in range(_FEWEST)], np.uint64)
+    order = np.argsort(key, kind="stable")
+    same = key[order[1:]] == key[order[:-1]]
+    found = np.all(windows == windows[:, :1], axis=1)
+    found[order[1:][same]] = found[order[:-1][same]] = True
+    found &= windows.min(axis=1) >= 0
+    starts = np.flatnonzero(found)
+    return distinct(np.concatenate((starts, starts + _FEWEST - 1))).tolist()
+
+
 @dataclass(slots=True)
 class _Writer:
     """Puts the folded source together, line by line."""
@@ -238,6 +266,16 @@ class _Writer:
     ids: list[int] = field(default_factory=list)
     origins: list[int] = field(default_factory=list)
     places: dict[tuple[int, ...], deque[int]] = field(default_factory=dict)
+
+    def keep(self, start: int, stop: int) -> None:
+        """Write lines as they are that no block begins or ends with."""
+        if start == stop:
+            return
+        starts, text = self.lines.starts, self.given.text
+        self.pieces.append(text[starts[start] : starts[stop] if stop < len(starts) else len(text)])
+        self.length += len(self.pieces[-1])
+        self.ids += self.lines.ids[start:stop]
+        self.origins += range(start, stop)
 
     def take(self, number: int) -> int:
         """Write the line `number`, or a reference for it and those behind it; the number of the next line."""

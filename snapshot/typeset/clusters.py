@@ -8,14 +8,23 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from snapshot.source.codepoints import distinct
+
 __all__ = ["continuations", "may_join"]
 
 # Below U+0300 no character but CR LF, which is folded, ever joins its neighbour.
 _FIRST = 0x300
 
 
+# Byte order marks, and what turns or parts words: controls in every version of Unicode, so they join nothing.
+# The import of wcwidth, which tells the rest, would be a good part of what a short text takes.
+_ALONE = frozenset((0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF))
+
+
 def _joins(char: str) -> bool:
     """Whether a format character makes one cluster with a letter before or behind it; most do not."""
+    if ord(char) in _ALONE:
+        return False
     from wcwidth import iter_graphemes
 
     return sum(1 for _ in iter_graphemes(f"a{char}a")) < 3
@@ -54,7 +63,7 @@ def continuations(
         codes: its code points.
         foreign: offsets of those outside ASCII.
     """
-    different = np.unique(codes[foreign])
+    different = distinct(codes[foreign])
     joiners = different[may_join(different)]
     if not joiners.size:
         return None
@@ -65,7 +74,7 @@ def continuations(
     first = np.flatnonzero(np.diff(foreign, prepend=-2) != 1)
     starts, ends = foreign[first], foreign[np.append(first[1:], foreign.size) - 1] + 1
     joining = np.isin(codes[foreign], joiners)
-    stretches = np.unique(np.searchsorted(first, np.flatnonzero(joining), side="right") - 1)
+    stretches = distinct(np.searchsorted(first, np.flatnonzero(joining), side="right") - 1)
     is_continuation = np.zeros(codes.size, np.bool_)
     for stretch in stretches.tolist():
         begin = max(0, int(starts[stretch]) - 1)

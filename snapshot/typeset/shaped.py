@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from snapshot.source.codepoints import code_points
+from snapshot.source.codepoints import code_points, distinct
 from snapshot.typeset.arabic import Clusters, in_forms
 from snapshot.typeset.clusters import continuations
 from snapshot.typeset.offset_map import Offsets
@@ -135,7 +135,7 @@ def clusters_of(
         heads = continued[first] - 1
         sizes = np.diff(first, append=continued.size) + 1
         arabic = arabic[~is_continuation[arabic]]
-        starts = np.union1d(heads, arabic)
+        starts = distinct(np.concatenate((heads, arabic)))
         lengths = np.ones(starts.size, np.int64)
         lengths[np.searchsorted(starts, heads)] = sizes
     if arabic.size:
