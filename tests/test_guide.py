@@ -69,9 +69,38 @@ def test_what_is_long_but_not_random_is_not_called_illegible(text):
 
 
 def test_the_guide_says_when_not_to_trust_the_eye():
-    for guide in (reading_guide(marks=()), reading_guide(lines=True)):
+    for guide in (reading_guide(marks=()), reading_guide(way="lines")):
         assert "null" in guide
         assert "do\nnot guess" in guide
+
+
+@pytest.mark.parametrize("way", ["rows", "columns", "lines"])
+def test_how_pages_are_read_is_said_of_those_that_are_read_so(way):
+    guide = reading_guide(way=way, marks=())
+    assert ("read row after row; where a row ends" in guide) == (way != "lines")
+    assert ("part a page into columns" in guide) == (way == "columns")
+    assert ("A row of a column is a line" in guide) == (way == "lines")
+    assert ("hatched cell at the end of a row is filling" in guide) == (way != "lines")
+
+
+@pytest.mark.parametrize("words_of", [1, WORDS])
+def test_columns_are_told_before_the_first_page_that_has_them(words_of):
+    done = compact(talk(60), model="claude-opus-4-8", window=60_000, layout="claude-standard")
+    assert done.archive is not None
+    archive = replace(done.archive, words=words_of)
+    count = len(archive.pages)
+    assert count > 3
+    plain = words(archive_messages(archive))
+    assert "columns" not in "\n".join(text for text in plain if not text.startswith(CLOSING))
+    for first in range(count):
+        ways = ("rows",) * first + ("columns",) * (count - first)
+        said = words(archive_messages(replace(archive, ways=ways)))
+        told = [at for at, text in enumerate(said) if "part a page into columns" in text]
+        pages = [at for at, text in enumerate(said) if text == "IMAGE"]
+        assert len(told) == 1
+        assert told[0] < pages[first]
+        assert not first or told[0] > pages[first - 1]
+    assert Archive.from_json(replace(archive, ways=("columns",) * count).to_json()).ways[0] == "columns"
 
 
 # --- the request as a model reads it

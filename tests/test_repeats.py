@@ -18,7 +18,6 @@ from snapshot.pages import folder
 from snapshot.pages.layout import layout_for
 from snapshot.pages.manifest import load_manifest
 from snapshot.pages.render import Typesetter
-from snapshot.source import repeats as repeats_module
 from snapshot.source.marks import REPEAT, SCOPE, reading_guide
 from snapshot.source.repeats import expand_repeats, fold_repeats, folded_offset, original_span
 from snapshot.source.source import source_of
@@ -72,26 +71,6 @@ def test_folding_and_expanding_gives_the_source(transcript, visible_from):
     assert expand_repeats(folded.text, folded.marks) == source.text
     assert len(folded.text) <= len(source.text)
     assert folded.text.startswith(source.text[: min(visible_from, len(source.text))])
-
-
-@given(transcripts(), st.integers(0, 3000))
-def test_lines_that_are_in_no_block_are_not_looked_at(transcript, visible_from):
-    """Looking at each of them finds the same."""
-    source = source_of(transcript)
-    visible_from = min(visible_from, len(source.text))
-    found = fold_repeats(source, visible_from=visible_from)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(repeats_module, "_lines_in_blocks", lambda ids: list(range(len(ids))))
-        assert fold_repeats(source, visible_from=visible_from) == found
-    ids = [hash(line) % 5 - 1 for line in source.text.split("\n")]
-    triples = [ids[at : at + 3] for at in range(len(ids) - 2)]
-    shared = {
-        at + offset
-        for at, lines in enumerate(triples)
-        if min(lines) >= 0 and (triples.count(lines) > 1 or len({*lines}) == 1)
-        for offset in (0, 2)
-    }
-    assert {*repeats_module._lines_in_blocks(ids)} == shared
 
 
 @given(transcripts())

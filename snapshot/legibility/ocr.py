@@ -128,10 +128,16 @@ def _opened() -> tuple[Any, str, list[str]]:
     return session, session.get_inputs()[0].name, ["", *characters, " "]
 
 
-def tesseract(page: NDArray[np.uint8], rows: int) -> str:
+def tesseract(page: NDArray[np.uint8], rows: int, *, segmentation: int = 6) -> str:
     """What Tesseract reads on a page of grey values with so many rows of text.
 
     The page is enlarged so that glyphs have the size it was trained on.
+
+    Args:
+        page: uint8 grey values, shape (height, width).
+        rows: rows of text on it.
+        segmentation: Tesseract's mode of page segmentation: 6 takes the page for one block of text, 3 looks
+            for columns and blocks itself.
 
     Raises:
         SnapshotError: it is not installed, or fails.
@@ -145,7 +151,7 @@ def tesseract(page: NDArray[np.uint8], rows: int) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "page.png"
         Image.fromarray(page).resize(size, Image.Resampling.LANCZOS).save(path, compress_level=1)
-        command = ["tesseract", str(path), "-", "--psm", "6", "--dpi", "300"]
+        command = ["tesseract", str(path), "-", "--psm", str(segmentation), "--dpi", "300"]
         environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
         done = subprocess.run(command, capture_output=True, check=False, env=environment)
     if done.returncode:
