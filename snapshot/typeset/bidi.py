@@ -27,8 +27,8 @@ _OTHER, _NEUTRAL, _DIGIT, _SEPARATOR, _UNIT, _RIGHT, _OPEN, _CLOSE, _PART = rang
 # Numbers, as the initials of their classes: digits, with signs of units at either end, parted by separators.
 _INITIALS = "ONDSURocp"
 _NUMBER = re.compile(r"U*D[DU]*(?:SU*D[DU]*)*")
-# What stands in marks' brackets, and is moved as one; what is turned of a stretch; a glyph over several cells,
-# turned. Where one of these is a sign or a mark, its row is turned item by item.
+# What stands in marks' brackets, and is moved as one; what is turned of a stretch; a glyph over several
+# cells, turned. Where one of these is a sign or a mark, its row is turned item by item.
 _BRACKETED = re.compile(r"o[^c]*c")
 _LETTERS = re.compile(r"R(?:[^O]*R)?p*")
 _SEVERAL = re.compile(r"p+[Rn]")
