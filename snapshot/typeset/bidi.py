@@ -166,13 +166,16 @@ def _by_cells(cells: list[int], kinds: str, mirror: dict[int, int]) -> list[int]
     out = cells.copy()
     kinds = _BRACKETED.sub(lambda found: "n" + "p" * (len(found[0]) - 1), kinds)
     for found in _LETTERS.finditer(kinds.replace("o", "O").replace("c", "O")):
-        run, said = cells[slice(*found.span())][::-1], found[0][::-1]
+        first, last = found.span()
+        run, said = cells[first:last][::-1], found[0][::-1]
         if not mirror.keys().isdisjoint(run):
             pairs = zip(run, said, strict=True)
             run = [mirror.get(cell, cell) if kind in "NS" else cell for cell, kind in pairs]
-        for part in (*_NUMBER.finditer(said), *_SEVERAL.finditer(said)):
-            run[slice(*part.span())] = run[slice(*part.span())][::-1]
-        out[slice(*found.span())] = run
+        for whole in (_NUMBER, _SEVERAL):
+            for part in whole.finditer(said):
+                begin, end = part.span()
+                run[begin:end] = run[begin:end][::-1]
+        out[first:last] = run
     return out
 
 

@@ -183,7 +183,8 @@ def numbered(text: str, clusters: Clusters, units: Mapping[ShapedCluster, int]) 
     if not units:
         return np.zeros(clusters.starts.size, np.uint32)
     numbers = cast("Mapping[tuple[str, int], int]", units)
-    return np.array([numbers.get(pair, 0) for pair in _pairs(text, clusters)], np.uint32)
+    found = map(numbers.get, _pairs(text, clusters), itertools.repeat(0))
+    return np.fromiter(found, np.uint32, clusters.starts.size)
 
 
 def expand(codes: NDArray[np.uint32], units: Mapping[int, ShapedCluster]) -> NDArray[np.uint32]:
