@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks import columns
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.assemble import archive_messages
 from snapshot.compaction.compact import compact
@@ -176,3 +178,14 @@ def test_kept_lines_are_explained_in_a_request_too():
     )
     assert ("A row of a column is a line" in said) == ("lines" in done.archive.ways)
     assert "lines" in done.archive.ways
+
+
+def test_the_table_of_rows_has_the_costs_of_these_layouts():
+    """What was read of them is kept; what can go stale without that is compared."""
+    text = columns.DOCUMENT.read_text(encoding="utf-8")
+    kept = text.partition("<!-- columns -->\n")[2].partition("<!-- /columns -->")[0].splitlines()[2:]
+    now = columns.table(list(columns.rows(read=False))).splitlines()[2:]
+    assert [line.split("|")[1:7] for line in kept] == [line.split("|")[1:7] for line in now]
+    assert all(
+        re.fullmatch(r"( 0\.\d{3}, \d\.\d\d \|){2}", "|".join(line.split("|")[7:9]) + "|") for line in kept
+    )
