@@ -19,7 +19,7 @@ from snapshot.legibility.verify import verify
 from snapshot.messages import Text
 from snapshot.pages.layout import Layout, layout_for
 from snapshot.pages.manifest import Manifest
-from snapshot.pages.render import Typesetter
+from snapshot.pages.render import PageSpan, Typesetter
 from snapshot.source.source import Source
 from snapshot.transcripts import load
 from snapshot.typeset.columns import GUTTER, column_width, in_columns, slots_of
@@ -82,7 +82,13 @@ def test_growing_text_keeps_full_pages_in_columns(before, more, geometry):
 
 @given(WORDS, GEOMETRY)
 def test_what_is_measured_in_columns_is_what_is_drawn(text, geometry):
-    setting, source = Typesetter(columned(*geometry)), Source(text)
+    layout, source = columned(*geometry), Source(text * 9)
+    # What is known of a page of the same size in one column says nothing of it.
+    across = Typesetter(replace(layout, flow_columns=1))
+    setting = Typesetter(layout)
+    assert across.measure(source) == tuple(
+        PageSpan(page.start, page.stop, page.tokens) for page in across.pages(source)
+    )
     pages = [(page.start, page.stop, page.tokens) for page in setting.pages(source)]
     assert [(span.start, span.stop, span.tokens) for span in setting.measure(source)] == pages
 
