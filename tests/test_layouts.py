@@ -32,7 +32,7 @@ from snapshot.models import gateways as gateway_module
 from snapshot.models.billing import Grid
 from snapshot.models.catalog import ENVIRONMENT, layout_files, profiles
 from snapshot.models.gateways import gateway_named, gateway_of, gateways, via_gateway
-from snapshot.models.ids import model_key, profile_for, unknown_profile
+from snapshot.models.ids import id_like, model_key, profile_for, unknown_profile
 from snapshot.models.tokens import text_tokens
 from snapshot.models.trials import as_wide, widest_read
 from snapshot.pages.layout import layout_for, layout_names
@@ -235,6 +235,13 @@ def test_what_stands_behind_a_colon_is_a_size_or_is_left_out(model, key, name):
 def test_a_fine_tuned_model_has_no_price_of_its_base():
     assert profile_for("ft:gpt-4o-mini:org::id").price is None
     assert profile_for("gpt-4o-mini").price is not None
+
+
+@pytest.mark.parametrize("like", ["gpt-5.1", "azure/gpt-5.1", "claude-opus-4-8", "gemini-3-pro"])
+@pytest.mark.parametrize("host", ["", "azure/", "openrouter/", "bedrock/", "vertex_ai/", "our-host/"])
+def test_an_id_says_by_itself_what_a_name_and_like_say(host, like):
+    name = f"{host}prod-chat-7"
+    assert profile_for(id_like(name, like)) == profile_for(name, like=like)
 
 
 def test_a_deployment_is_like_the_model_behind_it():

@@ -24,12 +24,14 @@ from snapshot.source.marks import first_marks
 from snapshot.source.repeats import fold_repeats, original_span
 from snapshot.source.source import Source, source_of
 
-__all__ = ["CLOSING", "OPENING", "WORDS", "Archived", "Changed", "Found", "PagedPart"]
+__all__ = ["ALSO", "CLOSING", "OPENING", "WORDS", "Archived", "Changed", "Found", "PagedPart"]
 
 OPENING = "== ARCHIVE OF EARLIER MESSAGES =="
 """First line of the text that leads the pages in a request."""
 CLOSING = "== END OF ARCHIVE =="
 """First line of the text that follows them."""
+ALSO = "From here on the pages also say:"
+"""First line of what is told of marks where a page first has them."""
 
 SCHEMA = "snapshot-pages/archive/3"
 WORDS = 2

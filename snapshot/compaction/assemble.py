@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from snapshot.compaction.archived import CLOSING, OPENING, WORDS, Archived
+from snapshot.compaction.archived import ALSO, CLOSING, OPENING, WORDS, Archived
 from snapshot.compaction.former_words import (
     FORMER_CLOSE,
     FORMER_FACTS_LEAD,
@@ -44,8 +44,6 @@ _FORMER_CLOSE = f"{CLOSING}\n{FORMER_CLOSE}"
 _VALUES = """
 Exact values stand in the list of exact strings behind the pages; ask the archive for others (`read_archive`),
 where that tool is offered."""
-
-_ALSO = "From here on the pages also say:"
 
 
 def left_out_text(characters: int, outline: str = "") -> str:
@@ -115,7 +113,7 @@ def _page_parts(archive: Archived, pages: Sequence[bytes], detail: str) -> Itera
         yield Text(left_out_text(shown_from, archive.outline))
     for number, (_, stop) in enumerate(archive.pages):
         if number in notes:
-            yield Text(f"{_ALSO}\n{notes[number]}")
+            yield Text(f"{ALSO}\n{notes[number]}")
         yield Image("image/png", pages[number], detail=detail) if pages else PLACE
         while at < len(waiting) and waiting[at].offset < stop:
             yield Text(waiting[at].printed())
