@@ -32,7 +32,7 @@ CLOSING = "== END OF ARCHIVE =="
 """First line of the text that follows them."""
 
 SCHEMA = "snapshot-pages/archive/3"
-WORDS = 2
+WORDS = 3
 """Version of the words that an archive is made with."""
 _FORMER_SCHEMA = "snapshot-pages/archive/1"
 _SCHEMAS = (SCHEMA, "snapshot-pages/archive/2", _FORMER_SCHEMA)

@@ -13,6 +13,7 @@ from snapshot.models.catalog import profiles
 from snapshot.models.gateways import gateway_named, gateway_of, via_gateway
 from snapshot.models.ids import profile_for
 from snapshot.models.profile import ModelProfile
+from snapshot.source.marks import DRAWING
 from snapshot.typeset.columns import column_width
 
 __all__ = [
@@ -184,12 +185,13 @@ def _as_read(reader: ModelProfile, model: str, gateway: str | None, like: str | 
 
 
 def layout_shape(name: str) -> str:
-    """What a named layout sets pages by: its face, size and columns of text; "" where there is none now."""
+    """What a named layout sets pages by: face, size, columns of text, marks; "" where there is none now."""
     try:
         layout = layout_for(name=name)
     except LayoutError:
         return ""
-    return f"{layout.face} {layout.width}x{layout.height} {layout.text_columns}"
+    shape = f"{layout.face} {layout.width}x{layout.height} {layout.text_columns}"
+    return shape if layout.text_columns else f"{shape} marks {DRAWING}"
 
 
 def layout_names() -> Iterator[str]:
