@@ -2,8 +2,8 @@
 
 A mark that touches a line number, or is like a digit, is read as a digit more of it, by every engine that was
 asked (`python -m benchmarks.marks`). So a line's end has two cells: a small hooked arrow in their middle, its
-hook low, since a tall one makes it a 4. Behind the number of a run of blanks stands a cell of air, and a tab is
-a few faint dots. An arrow to the right, which some tools print behind a line number, is no mark, but is drawn
+hook low, since a tall one makes it a 4. Behind the number of a run of blanks stands a cell of air; a tab is a
+few faint dots. An arrow to the right, which some tools print behind a line number, is no mark, but is drawn
 small and thin for the same reason.
 """
 
