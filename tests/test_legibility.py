@@ -16,7 +16,7 @@ from snapshot.errors import FontError, LayoutError
 from snapshot.legibility.kinds import KINDS, scored
 from snapshot.legibility.resized import ASCII, read_as_sent, read_resized, resampled, resize_matrix
 from snapshot.models.catalog import profiles
-from snapshot.models.trials import Trial, expected, trial_from
+from snapshot.models.trials import Trial, expected, trial_from, widest_read
 from snapshot.pages.layout import layout_for
 from snapshot.raster.atlas import atlas_for
 from snapshot.raster.face import load_face
@@ -254,6 +254,49 @@ def test_what_is_borrowed_from_a_sibling_says_so():
     only = expected(TRIALS, "two", 40)
     assert only is not None
     assert only.recall == pytest.approx(0.125), "its own at 160, and not its sibling's at 40"
+
+
+def of_rows(columns: int, right: int, *, what: str = "exact", model: str = "one*", width: int = 9) -> Trial:
+    return Trial(
+        model, (width, 16), "glyphs", what, right / 20, "2026-08", "somebody", right, 20, columns=columns
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "longest"),
+    [
+        ([], 0),
+        ([of_rows(0, 20)], 0),  # read, but nobody says how long its rows were
+        ([of_rows(84, 20), of_rows(172, 20)], 172),
+        ([of_rows(84, 20), of_rows(172, 13)], 84),  # 13 of 20 is below the floor
+        ([of_rows(84, 20), of_rows(300, 20, what="gist"), of_rows(300, 2)], 84),  # gist beside values is none
+        ([of_rows(84, 20, what="gist")], 84),  # but where nothing else was asked
+        ([of_rows(84, 20), of_rows(400, 20, what="hashes", width=5)], 400),
+        ([of_rows(72, 20, model="two"), of_rows(172, 1)], 72),  # what one model fails at, another may read
+        ([of_rows(84, 20), of_rows(172, 20), *[of_rows(172, 3)] * 2], 84),  # 26 of 60 together
+    ],
+)
+def test_the_longest_rows_that_were_read(rows, longest):
+    found = widest_read(rows)
+    assert (found.columns if found else 0) == longest
+
+
+def test_rows_longer_than_any_that_were_read_are_no_promise():
+    trials = (of_rows(84, 20), of_rows(172, 20, model="two"))
+    for columns, said in ((80, ""), (88, ""), (89, "longer than any that were read"), (245, "84 columns")):
+        found = expected(trials, "one-1", 144, columns=columns)
+        assert found is not None
+        assert bool(found.doubt(0.7)) == bool(said)
+        assert said in found.doubt(0.7)
+    sibling = expected(trials, "three", 144, columns=175)
+    assert sibling is not None
+    assert sibling.widest is trials[1]
+    unsaid = expected((of_rows(0, 20),), "one-1", 144, columns=80)
+    assert unsaid is not None
+    assert "how long rows may be is not known" in unsaid.doubt(0.7)
+    unasked = expected(trials, "one-1", 144)
+    assert unasked is not None
+    assert unasked.doubt(0.7) == ""
 
 
 def test_hashes_are_expected_for_themselves():

@@ -235,10 +235,10 @@ def test_a_whole_page_is_read_where_tesseract_is(monkeypatch):
     atlas = setting.atlas(source)
     cells = PageReader(setting.layout, atlas).cells(page.png)
     seen = SeenPage(cells, atlas, cells.grey)
-    asked: list[int] = []
+    asked: list[tuple[int, int]] = []
 
-    def read(picture, rows):
-        asked.append(rows)
+    def read(picture, rows, *, segmentation):
+        asked.append((rows, segmentation))
         assert (picture == cells.grey[: picture.shape[0]]).all()
         return "112 def read(): return 7 " * 30
 
@@ -246,8 +246,10 @@ def test_a_whole_page_is_read_where_tesseract_is(monkeypatch):
     monkeypatch.setattr(sample, "has_tesseract", lambda: True)
     reading = sample.read_whole([seen])
     assert reading is not None
-    assert asked == [cells.glyphs.shape[0]]
+    assert asked == [(cells.glyphs.shape[0], 6)]
     assert reading.error_rate == 0
+    assert sample.read_whole([seen], columns=2) == reading
+    assert asked[1:] == [(cells.glyphs.shape[0], 3)]
     monkeypatch.setattr(sample, "has_tesseract", lambda: False)
     assert sample.read_whole([seen]) is None
     assert sample.read_whole([]) is None

@@ -399,6 +399,10 @@ def test_every_outcome_of_a_question():
     assert outcomes("", "refusal") == {"refused": 34}
     assert outcomes("I would rather not.") == {"unreadable": 34}
     assert outcomes("[" * 100_000) == {"unreadable": 34}
+    # An escape that JSON does not have, and numbers of any length: answers, if wrong ones.
+    assert outcomes('{"1": "C:\\d", "2": 3, ')["unreadable"] == 0
+    assert outcomes('{"1": ' + "9" * 5000 + ', "2": "x"')["unreadable"] == 0
+    assert outcomes(whole[:-1] + ', "' + "9" * 5000 + '": "x"}') == {"right": 34}
     half = outcomes(whole[: len(whole) // 2], "length")
     assert half["cut off"] + half["right"] == 34
     assert 5 < half["right"] < 30

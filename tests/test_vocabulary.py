@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -94,6 +95,75 @@ def test_compact_has_threshold_and_least_gain(tmp_path):
     assert json.loads(done.stdout)["no_op"]
     assert {"compact", "recover", "session compact"} <= options("--threshold").keys()
     assert {"compact", "recover", "session compact"} <= options("--least-gain").keys()
+
+
+NUMERIC = re.compile(r"[-+]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?")
+
+
+def figures_as_text(value: Any, where: str = "") -> list[str]:
+    """Where in a JSON value a figure stands as text."""
+    if isinstance(value, dict):
+        return [
+            found
+            for key, item in value.items()
+            if key not in ("stood", "read")  # characters that are confused
+            for found in figures_as_text(item, f"{where}.{key}")
+        ]
+    if isinstance(value, list):
+        return [found for item in value for found in figures_as_text(item, where)]
+    return [f"{where}: {value!r}"] if isinstance(value, str) and NUMERIC.fullmatch(value) else []
+
+
+def test_figures_are_numbers_in_json(tmp_path):
+    pages, store = tmp_path / "pages", tmp_path / "store.sqlite"
+    run("render", EXAMPLE, "-o", pages)
+    run("session", "import", EXAMPLE, "--store", store)
+    error = tmp_path / "error.json"
+    error.write_text('{"error": {"message": "prompt is too long: 250000 tokens > 200000 maximum"}}')
+    told = {
+        "inspect": run("inspect", EXAMPLE, "--json"),
+        "cost": run("cost", EXAMPLE, "--json"),
+        "replay": run("replay", EXAMPLE, "--json"),
+        "render": run("render", EXAMPLE, "-o", tmp_path / "again", "--json"),
+        "read": run("read", pages, "--json"),
+        "verify": run("verify", pages, "--json"),
+        "view": run("view", EXAMPLE, "-o", tmp_path / "view.html", "--json"),
+        "compact": run("compact", EXAMPLE, "-o", tmp_path / "r.json", "--json"),
+        "recover": run("recover", EXAMPLE, "--error", error, "-o", tmp_path / "r.json", "--json"),
+        "layouts": run("layouts", "claude-opus-4-8", "--json"),
+        "sessions": run("sessions", "--agents", "--json"),
+        "session list": run("session", "list", "--store", store, "--json"),
+    }
+    for name, done in told.items():
+        assert figures_as_text(json.loads(done.stdout)) == [], name
+
+
+def test_like_is_said_wherever_a_model_is_judged():
+    judged = {
+        "inspect",
+        "cost",
+        "replay",
+        "verify",
+        "view",
+        "render",
+        "compact",
+        "recover",
+        "layouts",
+        "batch",
+    }
+    assert judged <= options("--like").keys()
+
+
+@pytest.mark.parametrize("name", ["inspect", "cost", "replay", "view"])
+def test_a_deployment_is_billed_like_the_model_behind_it(name, tmp_path):
+    out = ("-o", tmp_path / "view.html") if name == "view" else ()
+    told = [
+        run(name, EXAMPLE, "-m", *model, "--json", *out).stdout
+        for model in (("prod-7", "--like", "gpt-5.6-sol"), ("gpt-5.6-sol",))
+    ]
+    assert told[0] == told[1]
+    done = run(name, EXAMPLE, "-m", "prod-7", "--like", "no-such-model", *out, check=2)
+    assert "no-such-model" in done.stderr
 
 
 # --- requests that go out

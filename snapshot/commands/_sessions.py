@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snapshot.commands._console import ask, can_ask, say
+from snapshot.commands._console import ask, can_ask, refuse_url, say
 from snapshot.errors import SnapshotError
 
 if TYPE_CHECKING:
@@ -63,6 +63,10 @@ def choose(arguments: argparse.Namespace) -> None:
         names = [_latest(arguments.latest)]
     elif given:
         names = [_meant(name) for name in given]
+        if arguments.command != "view" and (pages := next(filter(_has_pages, names), None)):
+            raise SnapshotError(
+                f"{pages}: these are pages, and no session; `snapshot view`, `read` and `verify` take them"
+            )
     else:
         names = [_asked()]
     if several:
@@ -74,10 +78,17 @@ def choose(arguments: argparse.Namespace) -> None:
 def _meant(name: str) -> str:
     if name == "-" or os.path.isfile(name):  # noqa: PTH113 - no error where it can be no path
         return name
+    refuse_url(name)
     from snapshot.discovery import resolve
 
     place = resolve(name)
     return name if place is None else _told(place)
+
+
+def _has_pages(name: str) -> bool:
+    from snapshot.pages.manifest import MANIFEST
+
+    return name != "-" and os.path.isfile(os.path.join(name, MANIFEST))  # noqa: PTH113, PTH118 - as above
 
 
 def _latest(agent: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from snapshot.compaction.archived import CLOSING, OPENING, WORDS, Archived
+from snapshot.compaction.archived import ALSO, CLOSING, OPENING, WORDS, Archived
 from snapshot.compaction.former_words import (
     FORMER_CLOSE,
     FORMER_FACTS_LEAD,
@@ -47,7 +47,6 @@ where that tool is offered."""
 
 # The version of words from which on only marks that occur are explained.
 _OWN_GUIDE = 2
-_ALSO = "From here on the pages also say:"
 
 
 def left_out_text(characters: int, outline: str = "") -> str:
@@ -117,7 +116,7 @@ def _page_parts(archive: Archived, pages: Sequence[bytes], detail: str) -> Itera
         yield Text(left_out_text(shown_from, archive.outline))
     for number, (_, stop) in enumerate(archive.pages):
         if number in notes:
-            yield Text(f"{_ALSO}\n{notes[number]}")
+            yield Text(f"{ALSO}\n{notes[number]}")
         yield Image("image/png", pages[number], detail=detail) if pages else PLACE
         while at < len(waiting) and waiting[at].offset < stop:
             yield Text(waiting[at].printed())
@@ -128,11 +127,13 @@ def _page_parts(archive: Archived, pages: Sequence[bytes], detail: str) -> Itera
 
 def _lead(archive: Archived) -> str:
     """What stands before the pages; it depends on the first of them alone, and speaks of what is on it."""
+    way = archive.ways[0] if archive.ways else "rows"
     if archive.words < _OWN_GUIDE:
         guide = FORMER_GUIDE if archive.reasoning else FORMER_GUIDE.replace("⁋thinking, ", "")
-        return f"{OPENING}\n{FORMER_LEAD}{guide}"
+        return "\n".join([f"{OPENING}\n{FORMER_LEAD}{guide}", *([] if way == "rows" else [notes_on([way])])])
     first, _ = archive.shown_marks
     guide = reading_guide(
+        way=way,
         marks=first,
         repeats=archive.first_reference == 1,
         reasoning=archive.reasoning,
@@ -142,18 +143,28 @@ def _lead(archive: Archived) -> str:
 
 
 def _notes(archive: Archived) -> dict[int, str]:
-    """What is said before a page, by its number from 0: notes on marks that stand on no page before it.
+    """What is said before a page, by its number from 0: notes on marks that stand on no page before it, and
+    on how it is read where none before it is read so.
 
     What stands before a page depends on it and on those before it, so what was sent stays as it was.
     """
+    found: dict[int, list[str]] = {}
+    ways: set[str] = set()
+    for number, way in enumerate(archive.ways):
+        if way not in ways and number:
+            found[number] = [way]
+        ways |= {way, "rows"} if way == "columns" else {way}
     if archive.words < _OWN_GUIDE:
-        return {archive.first_reference - 1: FORMER_REPEATS} if archive.first_reference else {}
+        said = {number: notes_on(names, drawing=_drawing(archive)) for number, names in found.items()}
+        if archive.first_reference:
+            at = archive.first_reference - 1
+            said[at] = "\n".join([*filter(None, [said.get(at)]), FORMER_REPEATS])
+        return said
     spans = archive.printed_pages or archive.pages
     first, others = archive.shown_marks
     known = first.keys() - {"repeats"}
-    found: dict[int, list[str]] = {}
     if archive.first_reference > 1:
-        found[archive.first_reference - 1] = ["repeats"]
+        found.setdefault(archive.first_reference - 1, []).append("repeats")
     for name, at in others.items():
         if name not in known and name != "repeats":
             number = bisect_right(spans, at, key=lambda span: span[0]) - 1

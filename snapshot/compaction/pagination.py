@@ -18,7 +18,7 @@ from typing import TypeVar
 from snapshot.compaction.archived import WORDS, Archived, PagedPart
 from snapshot.compaction.page_images import Stretch, base64_bytes, most_bytes, page_sizes
 from snapshot.errors import LayoutError
-from snapshot.pages.layout import Layout, layout_for
+from snapshot.pages.layout import Layout, layout_for, layout_ways
 from snapshot.pages.render import PageSpan, Typesetter
 from snapshot.source.repeats import fold_repeats, folded_offset, original_span
 from snapshot.source.source import Source
@@ -85,7 +85,7 @@ class Pagination:
     @property
     def dense(self) -> int:
         """Pages of the denser layout."""
-        return sum(len(item.pages) for item in self.stretches if item.layout.name.endswith("/dense"))
+        return sum(len(item.pages) for item in self.stretches if item.layout.name.endswith("dense"))
 
     @property
     def starts(self) -> tuple[int, ...]:
@@ -351,6 +351,7 @@ def set_anew(archive: _A) -> _A:
         prices=tuple(page.tokens for page in pages.pages),
         sizes=(),
         starts=pages.starts,
+        ways=layout_ways(pages.tiers),
     )
 
 
@@ -381,8 +382,9 @@ def _starts(pages: Sequence[tuple[int, int, str]], starts: Sequence[int]) -> Seq
 
 
 def _denser(layout: Layout) -> Layout | None:
+    own = layout.name.partition("/")[2]
     try:
-        dense = layout_for(name=f"{layout.reader.name}/dense")
+        dense = layout_for(name=f"{layout.reader.name}/{'columns-dense' if own == 'columns' else 'dense'}")
     except LayoutError:
         return None
     return dense if dense.name != layout.name else None

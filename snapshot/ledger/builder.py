@@ -99,6 +99,10 @@ class LedgerBuilder:
                     case _:
                         pass
 
+    def has_plan(self) -> bool:
+        """Whether there is a plan after all that was fed."""
+        return bool(self._plans.steps())
+
     def ledger(self) -> Ledger:
         """The state after all that was fed."""
         questions = [question for _, asked in self._questions.values() for question in asked]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -17,6 +18,7 @@ __all__ = ["read_sample", "read_whole"]
 _ROWS = 8
 _LONGEST = 88
 """Cells of a strip at most: the recogniser was made for lines of text, and loses its way in longer ones."""
+_NO_ASCII = re.compile(r"[^ -~]")
 _MARKS = [ord(mark) for mark in marks.PAGE_MARKS + marks.PAD + marks.END + marks.AIR]
 
 
@@ -45,16 +47,22 @@ def read_sample(pages: Sequence[SeenPage]) -> dict[float, Reading]:
     }
 
 
-def read_whole(pages: Sequence[SeenPage]) -> Reading | None:
+def read_whole(pages: Sequence[SeenPage], *, columns: int = 1) -> Reading | None:
     """What Tesseract makes of the first page, whose rows it finds by itself; None where it is not installed.
 
     Marks and other characters are as for `read_sample`.
+
+    Args:
+        pages: the first is read.
+        columns: columns of text on it, which Tesseract finds by itself where there are several.
     """
     if not pages or not has_tesseract():
         return None
-    texts, picture = _shown(pages[0])
-    height = pages[0].box(len(texts) - 1, 0)[0].stop
-    return compared(["\n".join(texts)], [tesseract(picture[:height], len(texts))])
+    page = pages[0]
+    texts, picture = _shown(page)
+    height = page.box(len(texts) - 1, 0)[0].stop
+    read = tesseract(picture[:height], len(texts), segmentation=6 if columns == 1 else 3)
+    return compared([_NO_ASCII.sub(" ", page.cells.page_text)], [read])
 
 
 def _shown(page: SeenPage) -> tuple[list[str], NDArray[np.uint8]]:

@@ -88,8 +88,11 @@ class Survey:
     def add(self, page: int, cells: PageCells, size: tuple[int, int], *, stressed: bool = True) -> None:
         """Read a page, counted from 0, in the width and height it is seen, and, if `stressed`, much smaller.
 
-        What is seen as it is sent is not resized to find that out.
+        What is seen as it is sent is not resized to find that out. On an image that is smaller than a cell
+        there is nothing to read.
         """
+        if not cells.glyphs.size:
+            return
         atlas = self.atlas
         # What stands on the page, and all of ASCII: rivals that are on no page do not mislead.
         names = np.union1d(cells.glyphs, atlas.glyphs[[ord(char) for char in ASCII]])

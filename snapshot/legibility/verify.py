@@ -19,7 +19,7 @@ from snapshot.facts.factsheet import ranked_facts
 from snapshot.legibility.kinds import KindScore
 from snapshot.legibility.survey import STRESS, Survey, WorstCell
 from snapshot.models.ids import model_key, profile_for
-from snapshot.models.trials import Expected, expected
+from snapshot.models.trials import FLOOR, Expected, expected
 from snapshot.pages import folder as pages_folder
 from snapshot.pages.manifest import Manifest, PageEntry, load_manifest
 from snapshot.source.source import Source
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FLOOR", "STRESS", "Check", "Risk", "Verdict", "WorstCell", "verify"]
 
-FLOOR = 0.7
-"""Recall below which pages are refused: all cells that published trials call legible are above it."""
 _PAIRS = 12
 # Pages that are looked at much smaller, and those whose pictures a neural reader may get rows of.
 _STRESSED, _PICTURES = 3, 8
@@ -170,7 +168,7 @@ def verify(
     checks = [*_proofs(folder, manifest, font, look_at), resized]
     area = opened.layout.cell[0] * opened.layout.cell[1] * scale**2
     key = model_key(model)
-    text = expected(reader.trials, key, area)
+    text = expected(reader.trials, key, area, columns=opened.layout.row_width)
     checks += [_recall(text, reader, floor), _nearest(survey, floor)]
     readings: dict[float, Reading] = {}
     if ocr:
@@ -178,7 +176,7 @@ def verify(
 
         readings = read_sample(survey.pictures)
         checks.append(_ocr_check(readings, floor))
-        checks += _whole_page(read_whole(survey.pictures), floor)
+        checks += _whole_page(read_whole(survey.pictures, columns=opened.layout.columns_of_text), floor)
     width, height = opened.layout.cell
     return Verdict(
         folder=folder,

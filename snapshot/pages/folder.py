@@ -247,6 +247,7 @@ def open_folder(folder: Path, manifest: Manifest, *, font: str | Path | None = N
         face=table.face,
         cell=table.cell,
         text_columns=table.text_columns,
+        flow_columns=table.flow_columns,
     )
     atlas = _atlas(folder, Typesetter(layout, font=font), table)
     try:
@@ -431,6 +432,7 @@ def _manifest(
             columns=layout.columns,
             rows=layout.rows,
             text_columns=layout.text_columns,
+            flow_columns=layout.flow_columns,
             cell=layout.cell,
             levels=face.levels,
             face=layout.face,
@@ -464,9 +466,7 @@ def _manifest(
             tokens=sum(entry.tokens for entry in entries),
             text_tokens=text_tokens(expand_repeats(source.text, source.marks), layout.reader),
         ),
-        guide=reading_guide(
-            lines=bool(layout.text_columns), repeats=bool(source.repeats), marks=first_marks(source.text)
-        ),
+        guide=reading_guide(way=layout.way, repeats=bool(source.repeats), marks=first_marks(source.text)),
         pages=tuple(entries),
     )
 

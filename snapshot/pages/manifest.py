@@ -75,6 +75,7 @@ class LayoutEntry(Struct, frozen=True):
         width, height: a full page in pixels.
         columns, rows: its cells.
         text_columns: columns that keep lines; 0 is flowing text.
+        flow_columns: columns that flowing text stands in.
         cell: width and height of a cell in pixels.
         levels: grey levels.
         face: name of the face file.
@@ -101,6 +102,7 @@ class LayoutEntry(Struct, frozen=True):
     font: Words | None = None
     detail: Name | None = None
     marks: Annotated[int, Meta(ge=1, le=DRAWING)] = 1
+    flow_columns: Annotated[int, Meta(ge=1, le=1 << 14)] = 1
 
 
 class ElisionEntry(Struct, frozen=True):
@@ -227,7 +229,7 @@ class Manifest(Struct, frozen=True):
             yield "layout: columns, rows and cells are not those of the page's size"
         if layout.levels not in (2, 4, 16):
             yield f"layout: there are no pages of {layout.levels} grey levels"
-        if layout.text_columns > layout.columns:
+        if max(layout.text_columns, layout.flow_columns) > layout.columns:
             yield "layout: more columns of text than cells in a row"
         for page in self.pages:
             if page.width != layout.width or page.height > layout.height:

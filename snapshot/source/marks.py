@@ -81,6 +81,13 @@ _LINES = """\
 The pages are text in columns, parted by a stroke: each is read from its top to its bottom, then the next one.
 A row of a column is a line; where its last cell is hatched, the line goes on in the next row.
 ❶❷ (a number in white on black) is that many blanks at the end of a line."""
+# How pages are read: what is said before the marks. Columns are of rows, so both are said of them.
+_WAYS = {
+    "rows": _ROWS,
+    "columns": "Strokes from top to bottom part a page into columns: each is read row after row to its foot, "
+    "then the\nnext one.",
+    "lines": _LINES,
+}
 # What was said of marks as they were drawn before.
 _FORMERLY = (
     (_NOTES["tab"], "⇥ is a tab."),
@@ -131,18 +138,13 @@ def notes_on(names: Iterable[str], *, reasoning: bool = True, drawing: int = DRA
     """What is said of these marks, by the names of `first_marks`, a line each, in an order of its own.
 
     Args:
-        names: of the notes.
+        names: of the notes; "rows", "columns" and "lines" are ways in which pages are read.
         reasoning: whether entries of what the model thought may come.
         drawing: how marks are drawn.
     """
     chosen = set(names)
-    said = "\n".join(note for name, note in _NOTES.items() if name in chosen)
+    said = "\n".join(note for name, note in (_WAYS | _NOTES).items() if name in chosen)
     said = said if reasoning else said.replace("⁋thinking, ", "")
-    return _of_drawing(said, drawing)
-
-
-def _of_drawing(said: str, drawing: int) -> str:
-    """What is said of marks that are drawn in some way, from what is said of them now."""
     for now, before in _FORMERLY if drawing < DRAWING else ():
         said = said.replace(now, before)
     return said
@@ -150,7 +152,7 @@ def _of_drawing(said: str, drawing: int) -> str:
 
 def reading_guide(
     *,
-    lines: bool = False,
+    way: str = "rows",
     repeats: bool = False,
     marks: Iterable[str] | None = None,
     reasoning: bool = True,
@@ -159,7 +161,7 @@ def reading_guide(
     """How to read pages, for the model.
 
     Args:
-        lines: the pages keep lines.
+        way: how the pages are read: "rows", "columns" (of rows), or "lines" (columns that keep them).
         repeats: there are references to lines that were shown before.
         marks: what occurs on the pages, by the names of `first_marks`: only that is explained; None for all
             that there is.
@@ -168,6 +170,6 @@ def reading_guide(
     """
     names = set(_NOTES) if marks is None else set(marks)
     names = names | {"repeats"} if repeats else names - {"repeats"}
-    notes = notes_on(names, reasoning=reasoning)
-    said = [_LINES if lines else _ROWS, *([notes] if notes else []), ("" if lines else _FILLING) + _LAST]
-    return _of_drawing("\n".join(said), drawing)
+    lines = way == "lines"
+    notes = notes_on(names | ({"lines"} if lines else {"rows", way}), reasoning=reasoning, drawing=drawing)
+    return f"{notes}\n{'' if lines else _FILLING}{_LAST}"

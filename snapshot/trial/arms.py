@@ -63,7 +63,7 @@ class Arm:
     @property
     def guide(self) -> str:
         """What is said of how to read its pages."""
-        return reading_guide(lines=bool(self.layout.text_columns))
+        return reading_guide(way=self.layout.way)
 
     @property
     def resized(self) -> bool:

@@ -7,7 +7,7 @@ text that grows at its end leaves the full pages as they were.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from snapshot.source import marks
 from snapshot.source.source import Source
 from snapshot.typeset.bidi import to_visual
+from snapshot.typeset.columns import column_width, in_columns
 from snapshot.typeset.coverage import Glyphs
 from snapshot.typeset.fast_path import PlainSetter
 from snapshot.typeset.offset_map import OffsetMap, Offsets, concat_ranges, insert_runs
@@ -51,36 +52,45 @@ def set_pages(
     glyphs: Glyphs,
     columns: int,
     rows: int,
+    count: int = 1,
     *,
     start: int = 0,
     stop: int | None = None,
     compiled: bool = False,
+    fit: Callable[[int], int] = lambda rows: rows,
 ) -> Iterator[Grid]:
     """Set a source, or a half-open span of it, into pages of `rows` × `columns` cells.
+
+    In columns, a page is one of as many rows of a column's width as all its columns have, cut up.
 
     Args:
         source: what to set. Without characters it has no page.
         glyphs: the font.
         columns: cells across a page.
         rows: rows of a full page.
+        count: columns of text on a page.
         start, stop: the span of source text; all of it by default. From a page's start on, the pages are
             those of the whole.
         compiled: set plain text by a numba kernel; the cells are the same.
+        fit: of a page in columns, the rows that a last page has that needs so many: as many as fit the
+            height it will be given, since a reader takes every row of the image for one that was set.
     """
     text = prepared(source)
     last = len(text.source.text) if stop is None else stop
     if start >= last:
         return
-    capacity = rows * columns
+    width = column_width(columns, count)
+    capacity = rows * count * width
     page = np.empty(capacity, np.int32)
     held = 0
-    for stretch in _stretches_set(text, glyphs, columns, start, last, compiled=compiled):
+    for stretch in _stretches_set(text, glyphs, width, start, last, compiled=compiled):
         at = 0
         while at < stretch.cells.size:
             if held == capacity:
                 # A full page waits for its end, which is the next one's start.
                 stop = stretch.origin(at)
-                yield Grid(to_visual(page.reshape(rows, columns), glyphs), start, stop)
+                slots = to_visual(page.reshape(-1, width), glyphs)
+                yield Grid(in_columns(slots, glyphs, columns, rows, count), start, stop)
                 page, held, start = np.empty(capacity, np.int32), 0, stop
             taken = min(capacity - held, stretch.cells.size - at)
             page[held : held + taken] = stretch.cells[at : at + taken]
@@ -88,9 +98,12 @@ def set_pages(
             at += taken
     if held < capacity:
         page[held] = glyphs.end
-        rows = held // columns + 1
-        page[held + 1 : rows * columns] = glyphs.blank
-    yield Grid(to_visual(page[: rows * columns].reshape(rows, columns), glyphs), start, last)
+        page[held + 1 :] = glyphs.blank
+        used = held // width + 1
+        page = page[: used * width]
+        rows = used if count == 1 else min(rows, fit(-(-used // count)))
+    slots = to_visual(page.reshape(-1, width), glyphs)
+    yield Grid(in_columns(slots, glyphs, columns, rows, count), start, last)
 
 
 class _Set(Protocol):
