@@ -190,7 +190,9 @@ def growths(seconds: list[float]) -> list[float]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the table; 1 where `--check` finds what is not linear."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--short", action="store_true", help="a tenth of the sizes")
     parser.add_argument("--check", action="store_true", help=f"fail where one grows by more than {MOST}")
     parser.add_argument("--only", default="", help="cases with these words in their name")
