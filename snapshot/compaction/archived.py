@@ -24,15 +24,17 @@ from snapshot.source.marks import first_marks
 from snapshot.source.repeats import fold_repeats, original_span
 from snapshot.source.source import Source, source_of
 
-__all__ = ["CLOSING", "OPENING", "WORDS", "Archived", "Changed", "Found", "PagedPart"]
+__all__ = ["ALSO", "CLOSING", "OPENING", "WORDS", "Archived", "Changed", "Found", "PagedPart"]
 
 OPENING = "== ARCHIVE OF EARLIER MESSAGES =="
 """First line of the text that leads the pages in a request."""
 CLOSING = "== END OF ARCHIVE =="
 """First line of the text that follows them."""
+ALSO = "From here on the pages also say:"
+"""First line of what is told of marks where a page first has them."""
 
 SCHEMA = "snapshot-pages/archive/3"
-WORDS = 2
+WORDS = 3
 """Version of the words that an archive is made with."""
 _FORMER_SCHEMA = "snapshot-pages/archive/1"
 _SCHEMAS = (SCHEMA, "snapshot-pages/archive/2", _FORMER_SCHEMA)
@@ -112,6 +114,7 @@ class Archived:
         sizes: bytes of each page's file, as they were counted; () where they were not.
         starts: numbers (from 0) of the pages at which setting began anew; () where each layout's pages
             follow.
+        ways: how each page is read, "rows", "columns" or "lines"; () where all are read row by row.
         reasoning: whether the source text has what the model thought.
         summary: the summary that stands in the request in place of pages, "" if pages do.
         statements: words that stand as text beside the pages.
@@ -138,6 +141,7 @@ class Archived:
     prices: tuple[int, ...] = ()
     sizes: tuple[int, ...] = ()
     starts: tuple[int, ...] = ()
+    ways: tuple[str, ...] = ()
     reasoning: bool = False
     summary: str = ""
     statements: tuple[Statement, ...] = ()
@@ -301,6 +305,7 @@ class Archived:
                 "prices": list(self.prices),
                 "sizes": list(self.sizes),
                 "starts": list(self.starts),
+                **({"ways": list(self.ways)} if self.ways else {}),
                 "shapes": {} if self.stale else self._shapes(),
                 "reasoning": self.reasoning,
                 "summary": self.summary,
@@ -349,6 +354,8 @@ class Archived:
             archive = cls._of(value)
             if any(len(item.pages) != len(item.tiers) for item in (archive, *archive.parts)):
                 raise ValueError("not every page has a layout")
+            if archive.ways and len(archive.ways) != len(archive.pages):
+                raise ValueError("not every page says how it is read")
             digest = sha256(archive.source.text.encode("utf-8", "surrogatepass")).hexdigest()
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             raise ArchiveError(f"the archive is damaged: {error!r}") from error
@@ -384,6 +391,7 @@ class Archived:
             prices=tuple(map(_count, value.get("prices", ()))),
             sizes=tuple(map(_count, value.get("sizes", ()))),
             starts=tuple(map(_count, value.get("starts", ()))),
+            ways=tuple(map(str, value.get("ways", ()))),
             reasoning=bool(value["reasoning"]),
             summary=str(value["summary"]),
             statements=tuple(

@@ -162,6 +162,7 @@ def _key(source: Source, stretch: Stretch, number: int) -> bytes:
         layout.width,
         layout.height,
         layout.text_columns,
+        layout.flow_columns,
         page.start - begin,
         page.stop - begin,
         number + 1 == len(stretch.pages),

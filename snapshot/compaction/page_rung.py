@@ -19,7 +19,7 @@ from snapshot.compaction.page_images import base64_bytes, most_bytes, page_sizes
 from snapshot.compaction.pagination import Pagination, paginate
 from snapshot.compaction.summary.offline import Digested, digest
 from snapshot.compaction.verbatim import fitted
-from snapshot.pages.layout import Layout, layout_for
+from snapshot.pages.layout import Layout, layout_for, layout_ways
 
 __all__ = ["PageRung"]
 
@@ -101,7 +101,8 @@ class PageRung:
             why = f"not worth it: pays only after {break_even} requests, {cache.turns} are to come"
             return Step(None, why)
         left = f", {pagination.left_out:,} characters left out" if pagination.left_out else ""
-        note = f"{len(pagination.pages)} pages for {len(archive.source.text):,} characters{left}"
+        count = len(pagination.pages)
+        note = f"{count} page{'s' * (count != 1)} for {len(archive.source.text):,} characters{left}"
         return Step(replace(candidate, break_even=break_even), note)
 
 
@@ -156,6 +157,7 @@ def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: in
         prices=tuple(page.tokens for page in pagination.pages),
         sizes=pagination.sizes,
         starts=pagination.starts,
+        ways=layout_ways(pagination.tiers),
     )
     return replace(candidate, archive=archive, pagination=pagination)
 

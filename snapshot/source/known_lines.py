@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from snapshot.source.codepoints import distinct
 from snapshot.source.marks import SCOPE
 from snapshot.source.text import Source
 
@@ -181,7 +182,7 @@ class KnownLines:
     def follow(self, source: Source) -> None:
         """Take in what is new in a source that goes on from the one before (see `follows`)."""
         old, self.source = self.source, source
-        stops = np.unique(np.array([stop for _, stop in source.spans[len(old.spans) :]], np.int64))
+        stops = distinct(np.array([stop for _, stop in source.spans[len(old.spans) :]], np.int64))
         self._stops.add(stops[stops > self._stops.values[-1:].max(initial=-1)])
         marks = np.array(source.marks[len(old.marks) :], np.int64)
         first = len(self.starts)
