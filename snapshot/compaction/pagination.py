@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, groupby, pairwise
 from typing import TypeVar
 
-from snapshot.compaction.archived import Archived, PagedPart
+from snapshot.compaction.archived import WORDS, Archived, PagedPart
 from snapshot.compaction.page_images import Stretch, base64_bytes, most_bytes, page_sizes
 from snapshot.errors import LayoutError
 from snapshot.pages.layout import Layout, layout_for, layout_ways
@@ -23,7 +23,7 @@ from snapshot.pages.render import PageSpan, Typesetter
 from snapshot.source.repeats import fold_repeats, folded_offset, original_span
 from snapshot.source.source import Source
 
-__all__ = ["Pagination", "Stretch", "paginate", "set_anew"]
+__all__ = ["Pagination", "Stretch", "denser", "paginate", "set_anew"]
 
 _A = TypeVar("_A", bound=Archived)
 
@@ -151,13 +151,13 @@ class _Room:
         pages = pagination.pages
         if len(pages) > self.pages or sum(page.tokens for page in pages) > self.tokens:
             return False
-        return self._surely(pagination) or self._estimate(pagination) <= (self.bytes or 0)
+        return self.surely(pagination) or self._estimate(pagination) <= (self.bytes or 0)
 
     def counted(self, pagination: Pagination) -> Pagination:
         """The pagination, its pages counted and drawn where it matters; `fits` says whether there is room."""
         if not self.has(pagination):
             return replace(pagination, fits=False)
-        if self._surely(pagination):
+        if self.surely(pagination):
             return pagination
         sizes: list[int] = []
         for stretch in pagination.stretches:
@@ -177,7 +177,7 @@ class _Room:
         """The newest pages that there is room for."""
         pages = pagination.pages
         room, tokens, kept = self.bytes, 0, 0
-        weighed = room is not None and not self._surely(pagination)
+        weighed = room is not None and not self.surely(pagination)
         for page, size in zip(reversed(pages), self._sizes(pagination, weighed=weighed), strict=True):
             tokens += page.tokens
             room = room - size if weighed and room is not None else room
@@ -196,7 +196,7 @@ class _Room:
                 stretches.append(Stretch(stretch.layout, rest))
         return Pagination(tuple(stretches), left_out, fits=bool(stretches), printed=pagination.printed)
 
-    def _surely(self, pagination: Pagination) -> bool:
+    def surely(self, pagination: Pagination) -> bool:
         """Whether the bytes have room whatever the pages show."""
         if self.bytes is None:
             return True
@@ -264,7 +264,7 @@ def paginate(
     choices: tuple[Pagination, ...] = ()
     for tried in ways:
         seen = [room.counted(pagination) for pagination in _until(tried, room, goal)]
-        choices = choices or (seen[-1], seen[0])
+        choices = choices or (seen[-1], *seen[:-1][:1])
         fitting = [pagination for pagination in seen if pagination.fits]
         if fitting:
             return fitting[-1] if fitting[-1].tokens <= goal else fitting[0]
@@ -290,7 +290,7 @@ def _settings(
     best = Pagination((clear,), start, printed=printed)
     yield best
     fits = room.counted(best).fits
-    dense = _denser(layout)
+    dense = denser(layout)
     if dense is None:
         return
     for share in _DENSE_SHARES:
@@ -320,7 +320,7 @@ def _continuations(
     kept = [*before, Stretch(last.layout, last.pages[:-1])] if len(last.pages) > 1 else before
     printed = fold_repeats(source, visible_from=former.left_out) if repeats else source
     end = former.pages[-2].stop
-    for own in (layout, _denser(layout)):
+    for own in (layout, denser(layout)):
         if own is not None:
             new = _measured(printed, own, end, len(printed.text))
             yield Pagination((*kept, new), former.left_out, printed=printed)
@@ -331,11 +331,14 @@ def _measured(source: Source, layout: Layout, start: int, stop: int) -> Stretch:
 
 
 def set_anew(archive: _A) -> _A:
-    """The archive with its pages set as their layouts are now, if those have changed (`Archived.stale`)."""
+    """The archive with its pages set as their layouts are now, if those have changed (`Archived.stale`).
+
+    They are other pages, and so are the words that speak of them.
+    """
     if not archive.stale:
         return archive
     parts = tuple(_part_anew(part) for part in archive.parts)
-    archive = replace(archive, parts=parts, stale=False)
+    archive = replace(archive, parts=parts, stale=False, words=WORDS)
     if not archive.pages:
         return archive
     pages = _anew(archive.printed, archive.listed, archive.starts)
@@ -378,7 +381,8 @@ def _starts(pages: Sequence[tuple[int, int, str]], starts: Sequence[int]) -> Seq
     return tuple(accumulate(lengths[:-1], initial=0)) if lengths else ()
 
 
-def _denser(layout: Layout) -> Layout | None:
+def denser(layout: Layout) -> Layout | None:
+    """The layout with smaller cells that the oldest pages are set in; None where there is none."""
     own = layout.name.partition("/")[2]
     try:
         dense = layout_for(name=f"{layout.reader.name}/{'columns-dense' if own == 'columns' else 'dense'}")
@@ -393,15 +397,22 @@ def _denser(layout: Layout) -> Layout | None:
 def _without_oldest(
     source: Source, choices: Sequence[Pagination], rooms: Sequence[_Room], *, repeats: bool
 ) -> Pagination:
-    """The first pagination that has a page in the first room that fits one, the oldest left out.
+    """The first pagination that has a page in the first room that fits one, the oldest left out; where bytes
+    are short, the one that shows most, since denser pages may have more of them for a character.
 
     What is left of the room is for a shorter page; where no page has room at all, that is the only one.
     """
     for room in rooms:
+        best: Pagination | None = None
         for pagination in choices:
+            if best is not None and room.surely(pagination):
+                break
             cut = _newest(source, pagination, room, repeats=repeats)
             if cut.pages:
-                return _with_shorter_page(source, pagination, cut, room, repeats=repeats)
+                found = _with_shorter_page(source, pagination, cut, room, repeats=repeats)
+                best = found if best is None or found.left_out < best.left_out else best
+        if best is not None:
+            return best
     nothing = Pagination((), len(source.text), fits=False, printed=source)
     for pagination in choices:
         found = _with_shorter_page(source, pagination, nothing, rooms[-1], repeats=repeats)
