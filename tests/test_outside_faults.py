@@ -16,6 +16,7 @@ from snapshot.models.ids import profile_for
 from snapshot.recovery import recover
 from snapshot.requests import APIS, request
 from snapshot.requests.check import check
+from snapshot.transcripts import from_messages
 from tests.conversations import image_parts, long_conversation, png
 
 CLAUDE = "claude-opus-4-8"
@@ -170,6 +171,32 @@ def test_a_second_compaction_that_only_elides_keeps_what_it_elides(full):
     assert two.archive.restore(two.transcript).messages == whole.messages
     held = json.dumps(request(two.transcript, "anthropic")) + two.archive.to_json()
     assert all(f"unique-{number}." in held for number in range(1, 64, 4))
+
+
+@pytest.mark.parametrize("model", READERS)
+@pytest.mark.parametrize("beside", ["empty", "error", "blank"])
+def test_a_line_in_a_batch_is_told_in_what_an_api_gives_back(model, beside):
+    """Beside a result that became a line others are spelled as the API has them: what left comes back."""
+    other = ToolResult(
+        "b", {"empty": (), "error": (Text("no such file"),), "blank": (Text(""),)}[beside], beside == "error"
+    )
+    calls = (ToolCall("a", "Read", '{"path": "a.py"}'), ToolCall("b", "Bash", '{"command": "rm x"}'))
+    batch = (
+        Message("assistant", calls),
+        Message("tool", (ToolResult("a", (Text("unique-first. " + "value = 1\n" * 200),)), other)),
+        Message("assistant", (Text("Again."), ToolCall("c", "Read", '{"path": "a.py"}'))),
+        Message("tool", (ToolResult("c", (Text("unique-second. " + "value = 2\n" * 200),)),)),
+    )
+    start, end = Message("user", (Text("Fix the tests."),)), Message("user", (Text("And now?"),))
+    transcript = Transcript((start, *batch, Message("assistant", (Text("Done."),)), end), "anthropic")
+    settings: dict[str, Any] = {"window": 6000, "rungs": ("elide",), "target": 0.1, "trigger": "manual"}
+    one = snapshot.compact(transcript, model=model, **settings)
+    assert one.archive is not None
+    assert one.archive.changed
+    back = from_messages(one.request(READERS[model]))
+    restored = said(one.archive.restore(back).messages)
+    assert "unique-first." in restored
+    assert "unique-second." in restored
 
 
 def _marked(part: Any, number: int) -> Any:
