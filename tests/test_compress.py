@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import snapshot
+from snapshot._cache import ENVIRONMENT
 from snapshot._resources import locate
 from snapshot.errors import SnapshotError
 from snapshot.pages import numba_support as compiled_module
@@ -173,14 +174,28 @@ def test_numpy_does_the_work_without_numba(monkeypatch):
         can_compile.cache_clear()
 
 
-def test_rendering_a_small_text_loads_nothing_heavy():
+def test_rendering_a_small_text_loads_nothing_heavy(tmp_path):
+    """The first run keeps what later ones then do without: the glyphs, and with them what draws glyphs."""
+    heavy = ("numba", "PIL", "isal", "uharfbuzz", "numpy.ma")
+    drawing = ("freetype", "snapshot.raster.glyph_text", "snapshot.raster.fallback", "tomllib", "wcwidth")
+    file = tmp_path / "text.txt"
+    file.write_text("text \ufeff\u00e9\u200b\n" * 20_000, encoding="utf-8")
     code = (
-        "import sys, snapshot\n"
-        "list(snapshot.render('text\\n' * 20000, model='claude-opus-4-8'))\n"
-        "print([name for name in ('numba', 'PIL', 'isal', 'uharfbuzz') if name in sys.modules])\n"
+        "import sys\n"
+        "from snapshot.__main__ import main\n"
+        f"sys.argv = ['snapshot', 'render', {str(file)!r}, '-o', {str(tmp_path / 'pages')!r}]\n"
+        "main()\n"
+        f"print([name for name in {heavy} if name in sys.modules])\n"
+        f"print([name for name in {drawing} if name in sys.modules])\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    for kept in (False, True):
+        environment = {**os.environ, ENVIRONMENT: str(tmp_path / "kept")}
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+        )
+        loaded, drew = done.stdout.splitlines()[-2:]
+        assert loaded == "[]"
+        assert (drew == "[]") == kept, drew
 
 
 @given(st.integers(0, 60), st.integers(1, 5), st.integers(1, 4))

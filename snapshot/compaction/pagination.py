@@ -151,13 +151,13 @@ class _Room:
         pages = pagination.pages
         if len(pages) > self.pages or sum(page.tokens for page in pages) > self.tokens:
             return False
-        return self._surely(pagination) or self._estimate(pagination) <= (self.bytes or 0)
+        return self.surely(pagination) or self._estimate(pagination) <= (self.bytes or 0)
 
     def counted(self, pagination: Pagination) -> Pagination:
         """The pagination, its pages counted and drawn where it matters; `fits` says whether there is room."""
         if not self.has(pagination):
             return replace(pagination, fits=False)
-        if self._surely(pagination):
+        if self.surely(pagination):
             return pagination
         sizes: list[int] = []
         for stretch in pagination.stretches:
@@ -177,7 +177,7 @@ class _Room:
         """The newest pages that there is room for."""
         pages = pagination.pages
         room, tokens, kept = self.bytes, 0, 0
-        weighed = room is not None and not self._surely(pagination)
+        weighed = room is not None and not self.surely(pagination)
         for page, size in zip(reversed(pages), self._sizes(pagination, weighed=weighed), strict=True):
             tokens += page.tokens
             room = room - size if weighed and room is not None else room
@@ -196,7 +196,7 @@ class _Room:
                 stretches.append(Stretch(stretch.layout, rest))
         return Pagination(tuple(stretches), left_out, fits=bool(stretches), printed=pagination.printed)
 
-    def _surely(self, pagination: Pagination) -> bool:
+    def surely(self, pagination: Pagination) -> bool:
         """Whether the bytes have room whatever the pages show."""
         if self.bytes is None:
             return True
@@ -264,7 +264,7 @@ def paginate(
     choices: tuple[Pagination, ...] = ()
     for tried in ways:
         seen = [room.counted(pagination) for pagination in _until(tried, room, goal)]
-        choices = choices or (seen[-1], seen[0])
+        choices = choices or (seen[-1], *seen[:-1][:1])
         fitting = [pagination for pagination in seen if pagination.fits]
         if fitting:
             return fitting[-1] if fitting[-1].tokens <= goal else fitting[0]
@@ -396,15 +396,22 @@ def _denser(layout: Layout) -> Layout | None:
 def _without_oldest(
     source: Source, choices: Sequence[Pagination], rooms: Sequence[_Room], *, repeats: bool
 ) -> Pagination:
-    """The first pagination that has a page in the first room that fits one, the oldest left out.
+    """The first pagination that has a page in the first room that fits one, the oldest left out; where bytes
+    are short, the one that shows most, since denser pages may have more of them for a character.
 
     What is left of the room is for a shorter page; where no page has room at all, that is the only one.
     """
     for room in rooms:
+        best: Pagination | None = None
         for pagination in choices:
+            if best is not None and room.surely(pagination):
+                break
             cut = _newest(source, pagination, room, repeats=repeats)
             if cut.pages:
-                return _with_shorter_page(source, pagination, cut, room, repeats=repeats)
+                found = _with_shorter_page(source, pagination, cut, room, repeats=repeats)
+                best = found if best is None or found.left_out < best.left_out else best
+        if best is not None:
+            return best
     nothing = Pagination((), len(source.text), fits=False, printed=source)
     for pagination in choices:
         found = _with_shorter_page(source, pagination, nothing, rooms[-1], repeats=repeats)

@@ -23,9 +23,6 @@ from numpy.typing import NDArray
 from snapshot.errors import FontError
 from snapshot.raster.atlas_file import keep_glyphs, kept_glyphs
 from snapshot.raster.face import Face
-from snapshot.raster.fallback import glyph_of
-from snapshot.raster.freetype_face import FreeTypeFace
-from snapshot.raster.glyph_text import read_glyph_text
 from snapshot.raster.mark_drawing import with_marks
 from snapshot.source import marks
 from snapshot.typeset.bidi import classes_of
@@ -195,6 +192,8 @@ class _Builder:
 
     def add_face(self, face: Face) -> None:
         """Take in what an opened face has and earlier ones lack."""
+        from snapshot.raster.freetype_face import FreeTypeFace
+
         opened = FreeTypeFace(face)
         characters = opened.characters
         for code in sorted(characters, key=_priority):
@@ -280,6 +279,8 @@ def _drawn(face: Face) -> Iterator[tuple[int, NDArray[np.uint8]]]:
     """Drawn glyphs, centred in the face's cell, at its number of levels."""
     if face.drawn is None:
         return
+    from snapshot.raster.glyph_text import read_glyph_text
+
     width, height = face.cell
     for code, grid in read_glyph_text(face.drawn).items():
         rows, columns = grid.shape
@@ -359,6 +360,8 @@ def atlas_for(face: Face, needed: tuple[ShapedCluster, ...] = ()) -> Atlas:
     alone = replace(face, fallback=(), missing=())
     if not needed:
         return _base(alone)
+    from snapshot.raster.fallback import glyph_of
+
     builder = _base_builder(alone).extended(len(needed))
     helped = set()
     for unit in needed:

@@ -103,10 +103,11 @@ def load_face(name: str) -> Face:
     folder = (locate("fonts") / name).parent
     drawn = folder / table["drawn"] if "drawn" in table else None
     fallback, missing = [], []
+    shapes = can_shape()
     for helper in table.get("fallback", ()):
         other = helper if folder == locate("fonts") else str(folder / helper)
         for member, described in _members(other, _read(other)):
-            if _font_file(member, described) is None or (described.get("shaped") and not can_shape()):
+            if _font_file(member, described) is None or (described.get("shaped") and not shapes):
                 missing += [(script, described["extra"]) for script in described["scripts"]]
             else:
                 fallback.append(_fitted(member, described, cell=cell, levels=levels))
