@@ -10,6 +10,7 @@ import ast
 import json
 import sqlite3
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -20,7 +21,7 @@ import pytest
 import snapshot
 from cli import main
 from snapshot.compaction.verbatim import _short_arguments
-from snapshot.costs.content_kinds import CLASSES, class_of, classes_of
+from snapshot.costs.content_kinds import CLASSES, class_of, classes_of, is_code_line
 from snapshot.discovery.tables import exported
 from snapshot.messages import Message, Opaque, ToolCall, Transcript
 from snapshot.parts.exact_json import Number, encode, read
@@ -201,6 +202,14 @@ def test_kinds_of_text_are_told_of_anything(text):
     assert class_of(text) in CLASSES
     call = Message("assistant", (ToolCall("t", "f", text),))
     assert "".join(classes_of([Transcript((call,), "anthropic")]).values()).strip() == text
+
+
+def test_blanks_of_any_number_are_told_at_once():
+    begun = time.process_time()
+    for blank in " \t":
+        is_code_line(f"{blank * 200_000}a few words")
+        assert class_of(f"{{\n{blank * 200_000}x\n{blank * 200_000}") in CLASSES
+    assert time.process_time() - begun < 2
 
 
 def test_what_is_encoded_is_json():
