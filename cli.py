@@ -102,10 +102,13 @@ def _complete(parser: argparse.ArgumentParser) -> NoReturn:
     """Answer a shell that asks how the words typed so far may go on."""
     import argcomplete
 
+    from snapshot.commands._completion import add_completers
+
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
                 command.fill()
+    add_completers(parser)
     argcomplete.autocomplete(parser)
     sys.exit(0)  # it asked for nothing
 

@@ -1,4 +1,4 @@
-"""What hostile or merely large input costs at three sizes, each ten times the one before: it has to be linear.
+"""What hostile or merely large input costs at three sizes, each ten times the one before: it is to be linear.
 
     python -m benchmarks.growth                     # at full size: some minutes, and 4 GB of memory
     python -m benchmarks.growth --short --check     # at a tenth of it; an error where one grows faster
@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from snapshot.compaction.compact import compact
 from snapshot.errors import SnapshotError
@@ -182,17 +183,13 @@ def rows(cases: tuple[Case, ...], share: int) -> Iterator[tuple[str, list[int], 
 
 def growths(seconds: list[float]) -> list[float]:
     """By how much more than ten each of the times is over the one before; 0 where that is no measure."""
-    return [
-        later / before / 10 if before >= _NOTHING else 0.0
-        for before, later in zip(seconds, seconds[1:], strict=False)
-    ]
+    return [later / before / 10 if before >= _NOTHING else 0.0 for before, later in pairwise(seconds)]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the table; 1 where `--check` finds what is not linear."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("--short", action="store_true", help="a tenth of the sizes")
     parser.add_argument("--check", action="store_true", help=f"fail where one grows by more than {MOST}")
     parser.add_argument("--only", default="", help="cases with these words in their name")

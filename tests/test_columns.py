@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks import columns
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.assemble import archive_messages
 from snapshot.compaction.compact import compact
@@ -17,7 +19,7 @@ from snapshot.legibility.verify import verify
 from snapshot.messages import Text
 from snapshot.pages.layout import Layout, layout_for
 from snapshot.pages.manifest import Manifest
-from snapshot.pages.render import Typesetter
+from snapshot.pages.render import PageSpan, Typesetter
 from snapshot.source.source import Source
 from snapshot.transcripts import load
 from snapshot.typeset.columns import GUTTER, column_width, in_columns, slots_of
@@ -80,7 +82,13 @@ def test_growing_text_keeps_full_pages_in_columns(before, more, geometry):
 
 @given(WORDS, GEOMETRY)
 def test_what_is_measured_in_columns_is_what_is_drawn(text, geometry):
-    setting, source = Typesetter(columned(*geometry)), Source(text)
+    layout, source = columned(*geometry), Source(text * 9)
+    # What is known of a page of the same size in one column says nothing of it.
+    across = Typesetter(replace(layout, flow_columns=1))
+    setting = Typesetter(layout)
+    assert across.measure(source) == tuple(
+        PageSpan(page.start, page.stop, page.tokens) for page in across.pages(source)
+    )
     pages = [(page.start, page.stop, page.tokens) for page in setting.pages(source)]
     assert [(span.start, span.stop, span.tokens) for span in setting.measure(source)] == pages
 
@@ -176,3 +184,14 @@ def test_kept_lines_are_explained_in_a_request_too():
     )
     assert ("A row of a column is a line" in said) == ("lines" in done.archive.ways)
     assert "lines" in done.archive.ways
+
+
+def test_the_table_of_rows_has_the_costs_of_these_layouts():
+    """What was read of them is kept; what can go stale without that is compared."""
+    text = columns.DOCUMENT.read_text(encoding="utf-8")
+    kept = text.partition("<!-- columns -->\n")[2].partition("<!-- /columns -->")[0].splitlines()[2:]
+    now = columns.table(list(columns.rows(read=False))).splitlines()[2:]
+    assert [line.split("|")[1:7] for line in kept] == [line.split("|")[1:7] for line in now]
+    assert all(
+        re.fullmatch(r"( 0\.\d{3}, \d\.\d\d \|){2}", "|".join(line.split("|")[7:9]) + "|") for line in kept
+    )

@@ -599,6 +599,26 @@ def test_a_route_that_takes_few_images_gets_fuller_ones(model, gateway):
         assert dense.capacity / dense.tokens > layout.capacity / layout.tokens
 
 
+@pytest.mark.parametrize(("images", "name"), [(78, "house"), (77, "house/columns"), (1, "house/columns")])
+def test_few_images_are_those_that_hold_less_than_half_of_the_window(own, images, name):
+    """Pages of 1,296 tokens in a window of 200,000."""
+    own(f"""
+provider = "house"
+as_of = 2026-12-01
+sources = ["a test"]
+[[readers]]
+extends = "gpt-patch"
+name = "house"
+title = "House"
+models = ["house-1"]
+window = 200_000
+limits = {{ images_per_request = {images} }}
+lines = []
+""")
+    assert layout_for(name="house").tokens == 1296
+    assert layout_for("house-1").name == name
+
+
 def test_no_layout_has_rows_longer_than_what_was_read_where_that_is_known():
     known = 0
     for reader in profiles():

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -336,7 +337,11 @@ def test_progress_without_a_terminal_draws_nothing_and_imports_nothing():
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [("snapshot ren", "render"), ("snapshot compact --thr", "--threshold"), ("snapshot completion f", "fish"),
-     ("snapshot compact --api open", "openai-chat"), ("snapshot cost -m claude-op", "claude-opus-4-8")],
+     ("snapshot compact --api open", "openai-chat"), ("snapshot cost -m claude-op", "claude-opus-4-8"),
+     ("snapshot view --latest cod", "codex"), ("snapshot sessions cod", "codex"),
+     ("snapshot inspect x --from claude-s", "claude-stream"), ("snapshot session export x --to p", "pi"),
+     ("snapshot verify x --like gpt-5.6", "gpt-5.6-sol"),
+     ("snapshot render --layout claude-h", "claude-high")],
 )  # fmt: skip
 def test_a_shell_completes(typed, expected, tmp_path):
     pytest.importorskip("argcomplete")
@@ -348,6 +353,28 @@ def test_a_shell_completes(typed, expected, tmp_path):
     }  # fmt: skip
     process(env={**os.environ, **given})
     assert expected in answer.read_text(encoding="utf-8").replace("\x0b", "\n").split()
+
+
+@posix
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_bash_completes_by_what_is_printed(tmp_path):
+    pytest.importorskip("argcomplete")
+    command = tmp_path / "snapshot"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m snapshot "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    script = """
+    source <(snapshot completion bash)
+    complete -p snapshot >&2 || exit 9
+    COMP_LINE="snapshot cost --lat" COMP_POINT=19 COMP_WORDS=(snapshot cost --lat) COMP_CWORD=2
+    _python_argcomplete snapshot --lat cost
+    echo "${COMPREPLY[@]}"
+    """
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", script], env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout.strip()) == (0, "--latest"), done.stderr
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from snapshot.batch.engine import Task, choose_runner, made_parts
-from snapshot.batch.folders import Folder, folder_of, split_url
+from snapshot.batch.folders import Folder, folder_of, joined, split_url
 from snapshot.batch.inputs import CHUNK, Chunk, Input, chunks_of, inputs_of
 from snapshot.batch.output import SUFFIXES, assemble, clear, parts_in
 from snapshot.batch.parts import Job, fingerprint_in, fingerprinted, paths_in
@@ -65,10 +65,10 @@ def run_batch(
     """
     beside, name = split_url(output)
     one_file = Path(name).suffix in SUFFIXES
-    where = f"{beside}/{name}.parts" if one_file else f"{beside}/{name}"
+    where = joined(beside, f"{name}.parts" if one_file else name)
     folder = folder_of(where)
     found = choose_runner(runner)
-    own = [f"{beside}/{name}", where, job.settings.get("pages")]
+    own = [joined(beside, name), where, job.settings.get("pages")]
     inputs = [item for item in inputs_of(named, column=job.column) if not _within(item.at, own)]
     if not inputs:
         raise SnapshotError(f"{', '.join(named)}: no file is there but what the batch itself has written")
@@ -89,11 +89,12 @@ def run_batch(
         raise OutputError(f"{folder}: cannot be written to ({error.strerror or error})") from error
 
 
-def _within(path: str, folders: Iterable[str | None]) -> bool:
+def _within(path: str, places: Iterable[str | None]) -> bool:
     """Whether a path or URL is one of these, or below one."""
-    if not is_url(path):
-        path = os.path.abspath(path)  # noqa: PTH100 - links stay what they are
-    return any(folder is not None and f"{path}/".startswith(f"{folder.rstrip('/')}/") for folder in folders)
+    if is_url(path):
+        return any(f"{path}/".startswith(f"{place.rstrip('/')}/") for place in places if place)
+    local = Path(os.path.abspath(path))  # noqa: PTH100 - links stay what they are
+    return any(local.is_relative_to(place) for place in places if place and not is_url(place))
 
 
 def _made(

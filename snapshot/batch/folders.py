@@ -21,7 +21,7 @@ from snapshot.batch.packages import arrow, filesystems
 from snapshot.batch.storage import STORES, is_url, store_of
 from snapshot.errors import SnapshotError
 
-__all__ = ["Folder", "folder_of", "split_url"]
+__all__ = ["Folder", "folder_of", "joined", "split_url"]
 
 _CHUNK = 8 << 20
 
@@ -84,6 +84,11 @@ def split_url(where: str) -> tuple[str, str]:
         return folder, name
     path = Path(where).absolute()
     return str(path.parent), path.name
+
+
+def joined(folder: str, name: str) -> str:
+    """The path or URL of a file in a folder."""
+    return f"{folder}/{name}" if is_url(folder) else str(Path(folder, name))
 
 
 class _Local:
@@ -150,10 +155,10 @@ class _Bucket:
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
-        scheme, _, path = self._url.partition("://")
+        scheme, _, path = url.partition("://")
         if scheme.lower() not in STORES:
             raise SnapshotError(f"{url}: a batch writes to local paths, s3:// and gs://, not to {scheme}://")
-        if not path.partition("/")[0]:
+        if not path.strip("/").partition("/")[0]:
             raise SnapshotError(f"{url}: names no bucket")
         try:
             self._store, self._path = store_of(self._url)
@@ -221,10 +226,12 @@ class _Bucket:
         name = f"snapshot-batch-{user}-{sha256(self._url.encode()).hexdigest()[:24]}"
         lock = Path(tempfile.gettempdir(), name)
         lock.mkdir(mode=0o700, exist_ok=True)
-        with exclusive(lock):
-            yield
-        with suppress(OSError):
-            lock.rmdir()
+        try:
+            with exclusive(lock):
+                yield
+        finally:
+            with suppress(OSError):
+                lock.rmdir()
 
 
 def _line(error: BaseException) -> str:

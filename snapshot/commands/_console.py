@@ -430,16 +430,14 @@ def content(session: str) -> str | bytes:
 
 def model_argument(parser: argparse.ArgumentParser, what: str) -> None:
     """Add `-m`, which `model_of` reads; `what` says what the model does."""
-    action = parser.add_argument(
+    parser.add_argument(
         "-m", "--model", metavar="ID", help=f"{what} (default: the transcript's, or that of the settings)"
     )
-    action.completer = _complete_model  # type: ignore[attr-defined]
 
 
 def like_argument(parser: argparse.ArgumentParser) -> None:
     """Add `--like`, which `model_of` and `known_as` take."""
-    action = parser.add_argument("--like", metavar="MODEL", help=LIKE)
-    action.completer = _complete_model  # type: ignore[attr-defined]
+    parser.add_argument("--like", metavar="MODEL", help=LIKE)
 
 
 def known_as(model: str, like: str | None) -> str:
@@ -462,19 +460,6 @@ def model_of(chosen: str | None, transcript: Transcript, like: str | None = None
     from snapshot.commands._settings import settings
 
     return settings().model or DEFAULT_MODEL
-
-
-def _complete_model(prefix: str = "", **_: object) -> list[str]:
-    """Ids of models for a shell's completion."""
-    from snapshot.models.catalog import profiles
-
-    names = {
-        model
-        for reader in profiles()
-        for model in (*reader.models, reader.example)
-        if model and "*" not in model
-    }
-    return sorted(name for name in names if name.startswith(prefix))
 
 
 def read_stdin() -> bytes:

@@ -26,13 +26,12 @@ def session_argument(
     parser: argparse.ArgumentParser, what: str = "a transcript", *, several: bool = False
 ) -> None:
     """Add SESSION and `--latest`; `choose` puts what is meant into `session`, or `sessions` if `several`."""
-    action = parser.add_argument(
+    parser.add_argument(
         "sessions" if several else "session",
         metavar="SESSION",
         nargs="*" if several else "?",
         help=f"{what}: a path, a folder, or the beginning of an id (see `snapshot sessions`); - is stdin",
     )
-    action.completer = complete  # type: ignore[attr-defined]
     parser.add_argument(
         "--latest",
         metavar="AGENT",
@@ -144,16 +143,6 @@ def _offer(found: Sequence[Found]) -> list[str]:
         for n, one in enumerate(found, 1)
     ]
     return table(columns, rows)
-
-
-def complete(prefix: str = "", **_: object) -> list[str]:
-    """Ids of sessions for a shell's completion, the newest first."""
-    from snapshot.discovery import places
-
-    try:
-        return [place.id for place in places() if place.id.startswith(prefix)][:50] if prefix else []
-    except SnapshotError:
-        return []
 
 
 # --- words

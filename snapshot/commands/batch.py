@@ -52,7 +52,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "inputs",
         metavar="INPUT",
         nargs="+",
-        help="files, folders, globs, the same in object stores (s3://, gs://, …); archives of sessions",
+        help="files, folders, globs, also in object stores (s3://, gs://, …); archives of sessions",
     )
     parser.add_argument("--do", dest="action", choices=_ACTIONS, required=True, help="what to do with each")
     parser.add_argument(
@@ -67,7 +67,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True,
         help="a .parquet, .jsonl or .csv file, with a folder FILE.parts beside it; else a folder of Parquet; "
-        "here, or at s3:// or gs://",
+        "s3:// and gs:// too",
     )  # fmt: skip
     parser.add_argument(
         "--column", metavar="NAME", help="Parquet and JSON Lines are tables, with messages in this column"

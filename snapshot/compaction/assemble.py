@@ -20,7 +20,7 @@ from snapshot.compaction.former_words import (
 )
 from snapshot.compaction.places import PLACE
 from snapshot.messages import Image, Message, Text
-from snapshot.source.marks import notes_on, reading_guide
+from snapshot.source.marks import DRAWING, notes_on, reading_guide
 
 __all__ = ["archive_messages", "is_facts", "left_out_text"]
 
@@ -44,6 +44,9 @@ _FORMER_CLOSE = f"{CLOSING}\n{FORMER_CLOSE}"
 _VALUES = """
 Exact values stand in the list of exact strings behind the pages; ask the archive for others (`read_archive`),
 where that tool is offered."""
+
+# The version of words from which on only marks that occur are explained.
+_OWN_GUIDE = 2
 
 
 def left_out_text(characters: int, outline: str = "") -> str:
@@ -125,12 +128,16 @@ def _page_parts(archive: Archived, pages: Sequence[bytes], detail: str) -> Itera
 def _lead(archive: Archived) -> str:
     """What stands before the pages; it depends on the first of them alone, and speaks of what is on it."""
     way = archive.ways[0] if archive.ways else "rows"
-    if archive.words < WORDS:
+    if archive.words < _OWN_GUIDE:
         guide = FORMER_GUIDE if archive.reasoning else FORMER_GUIDE.replace("⁋thinking, ", "")
         return "\n".join([f"{OPENING}\n{FORMER_LEAD}{guide}", *([] if way == "rows" else [notes_on([way])])])
     first, _ = archive.shown_marks
     guide = reading_guide(
-        way=way, marks=first, repeats=archive.first_reference == 1, reasoning=archive.reasoning
+        way=way,
+        marks=first,
+        repeats=archive.first_reference == 1,
+        reasoning=archive.reasoning,
+        drawing=_drawing(archive),
     )
     return _LEAD + guide + _VALUES
 
@@ -147,8 +154,8 @@ def _notes(archive: Archived) -> dict[int, str]:
         if way not in ways and number:
             found[number] = [way]
         ways |= {way, "rows"} if way == "columns" else {way}
-    if archive.words < WORDS:
-        said = {number: notes_on(names) for number, names in found.items()}
+    if archive.words < _OWN_GUIDE:
+        said = {number: notes_on(names, drawing=_drawing(archive)) for number, names in found.items()}
         if archive.first_reference:
             at = archive.first_reference - 1
             said[at] = "\n".join([*filter(None, [said.get(at)]), FORMER_REPEATS])
@@ -162,7 +169,16 @@ def _notes(archive: Archived) -> dict[int, str]:
         if name not in known and name != "repeats":
             number = bisect_right(spans, at, key=lambda span: span[0]) - 1
             found.setdefault(number, []).append(name)
-    return {number: notes_on(names, reasoning=archive.reasoning) for number, names in found.items()}
+    drawing = _drawing(archive)
+    return {
+        number: notes_on(names, reasoning=archive.reasoning, drawing=drawing)
+        for number, names in found.items()
+    }
+
+
+def _drawing(archive: Archived) -> int:
+    """How the marks are drawn that its words speak of."""
+    return DRAWING if archive.words >= WORDS else 1
 
 
 def is_facts(archive: Archived, text: str) -> bool:
@@ -171,12 +187,12 @@ def is_facts(archive: Archived, text: str) -> bool:
 
 
 def _facts(archive: Archived) -> str:
-    return (FORMER_FACTS_LEAD if archive.pages and archive.words < WORDS else "") + archive.facts
+    return (FORMER_FACTS_LEAD if archive.pages and archive.words < _OWN_GUIDE else "") + archive.facts
 
 
 def _closing(archive: Archived) -> Iterator[Text]:
     """What stands behind pages or summary: exact strings, live state, the close."""
-    close = _CLOSE if archive.words >= WORDS else _FORMER_CLOSE
+    close = _CLOSE if archive.words >= _OWN_GUIDE else _FORMER_CLOSE
     if archive.facts:
         yield Text(_facts(archive))
     if archive.ledger:

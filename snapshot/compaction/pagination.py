@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, groupby, pairwise
 from typing import TypeVar
 
-from snapshot.compaction.archived import Archived, PagedPart
+from snapshot.compaction.archived import WORDS, Archived, PagedPart
 from snapshot.compaction.page_images import Stretch, base64_bytes, most_bytes, page_sizes
 from snapshot.errors import LayoutError
 from snapshot.pages.layout import Layout, layout_for, layout_ways
@@ -331,11 +331,14 @@ def _measured(source: Source, layout: Layout, start: int, stop: int) -> Stretch:
 
 
 def set_anew(archive: _A) -> _A:
-    """The archive with its pages set as their layouts are now, if those have changed (`Archived.stale`)."""
+    """The archive with its pages set as their layouts are now, if those have changed (`Archived.stale`).
+
+    They are other pages, and so are the words that speak of them.
+    """
     if not archive.stale:
         return archive
     parts = tuple(_part_anew(part) for part in archive.parts)
-    archive = replace(archive, parts=parts, stale=False)
+    archive = replace(archive, parts=parts, stale=False, words=WORDS)
     if not archive.pages:
         return archive
     pages = _anew(archive.printed, archive.listed, archive.starts)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import re
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from snapshot.ledger.lines import one_line
 from snapshot.ledger.state import Change, FileState
@@ -19,9 +22,14 @@ _PATCHED = re.compile(
 _DIFFED = re.compile(r"^--- (?P<old>[^\t\r\n]{1,400})[^\n]*\n\+\+\+ (?P<new>[^\t\r\n]{1,400})", re.M)
 
 
+# Files that were touched since the last look, up to which each finds its place in the list by itself.
+_FEW = 256
+
+
 @dataclass(slots=True)
 class _File:
     path: str
+    number: int  # of all files, in the order in which they were first named
     change: Change = ""
     changed: int = 0
     created: int = 0
@@ -34,7 +42,16 @@ class Files:
 
     def __init__(self) -> None:
         self._files: dict[str, _File] = {}
+        self._count = 0
         self.newest_change = 0
+        # By the name in its folder, files with an absolute path; by relative path, which of them end with it.
+        self._absolute: dict[str, list[_File]] = {}
+        self._ends_with: dict[str, list[_File]] = {}
+        # What is told of each path, and all of that, those touched last first; paths that something happened
+        # to since are to be looked at again.
+        self._rows: dict[str, _Row] = {}
+        self._sorted: list[_Row] = []
+        self._touched: set[str] = set()
 
     def changed(self, path: str, how: Change, number: int) -> None:
         """A file was created, written, edited or deleted."""
@@ -53,7 +70,7 @@ class Files:
         before, after = self._file(old), self._file(new)
         if before is None or after is None or before is after:
             return
-        self._files.pop(before.path, None)
+        self._gone(before)
         after.change, after.source = "moved", before.path
         after.created, after.read = before.created, max(before.read, after.read)
         after.changed = max(after.changed, number)
@@ -72,25 +89,62 @@ class Files:
     def states(self) -> tuple[FileState, ...]:
         """Every file once, those touched last first; a relative path is the absolute one that ends with
         it."""
-        ends: dict[str, list[_File]] = {}
-        for file in self._files.values():
-            if file.path.startswith("/"):
-                ends.setdefault(posixpath.basename(file.path), []).append(file)
-        merged: dict[str, FileState] = {}
-        for file in self._files.values():
-            same: list[_File] = []
-            if not file.path.startswith("/"):
-                tail = "/" + file.path
-                same = [
-                    other
-                    for other in ends.get(posixpath.basename(file.path), ())
-                    if other.path.endswith(tail)
-                ]
-            path = same[0].path if len(same) == 1 else file.path
-            merged[path] = _joined(merged.get(path), FileState(
-                path, file.change, file.changed, file.created, file.read, file.source,
-            ))  # fmt: skip
-        return tuple(sorted(merged.values(), key=lambda file: -file.message))
+        touched, self._touched = self._touched, set()
+        before = [self._rows.pop(path) for path in touched if path in self._rows]
+        told = {path: _row(path, files) for path in touched if (files := self._told_as(path))}
+        self._rows |= told
+        if len(touched) > _FEW:
+            self._sorted = sorted(self._rows.values())
+        else:
+            for row in before:
+                del self._sorted[bisect_left(self._sorted, row[:2])]
+            for row in told.values():
+                insort(self._sorted, row)
+        return tuple(state for _, _, state in self._sorted)
+
+    def _told_as(self, path: str) -> list[_File]:
+        """The files that are told under a path, in the order in which they were first named: itself, and
+        relative ones that end no other absolute path."""
+        file = self._files.get(path)
+        if file is None or (not path.startswith("/") and len(self._ends_with.get(path, ())) == 1):
+            return []
+        if not path.startswith("/"):
+            return [file]
+        relative = (self._files[end] for end in _ends(path) if self._ends_with.get(end) == [file])
+        return sorted([file, *relative], key=lambda one: one.number)
+
+    def _new(self, path: str) -> _File:
+        self._count += 1
+        file = self._files[path] = _File(path, self._count)
+        name = posixpath.basename(path)
+        if not path.startswith("/"):
+            end = "/" + path
+            if same := [other for other in self._absolute.get(name, ()) if other.path.endswith(end)]:
+                self._ends_with[path] = same
+        else:
+            self._absolute.setdefault(name, []).append(file)
+            for end in _ends(path):
+                if end in self._files:
+                    self._ends_with.setdefault(end, []).append(file)
+                    self._touch(end)
+        return file
+
+    def _gone(self, file: _File) -> None:
+        path = file.path
+        self._touch(path)
+        del self._files[path]
+        if not path.startswith("/"):
+            self._ends_with.pop(path, None)
+            return
+        self._absolute[posixpath.basename(path)].remove(file)
+        for end in _ends(path):
+            if end in self._ends_with:
+                self._ends_with[end].remove(file)
+                self._touch(end)
+
+    def _touch(self, path: str) -> None:
+        self._touched.add(path)
+        self._touched.update(file.path for file in self._ends_with.get(path, ()))
 
     def _file(self, path: str) -> _File | None:
         name = one_line(path, _PATH)
@@ -103,12 +157,35 @@ class Files:
             name = posixpath.normpath(name)
         if name in ("", ".", ".."):
             return None
-        return self._files.setdefault(name, _File(name))
+        file = self._files.get(name) or self._new(name)
+        self._touch(name)
+        return file
 
 
-def _joined(first: FileState | None, second: FileState) -> FileState:
-    if first is None:
-        return second
+_Row: TypeAlias = tuple[int, int, FileState]
+"""What a list of files is sorted by: the message that one was touched in last, the newest first, and its
+number; and the file."""
+
+
+def _row(path: str, files: Sequence[_File]) -> _Row:
+    """Files that are the same, as one."""
+    state: FileState | None = None
+    for file in files:
+        one = FileState(path, file.change, file.changed, file.created, file.read, file.source)
+        state = one if state is None else _joined(state, one)
+    assert state is not None
+    return -state.message, files[0].number, state
+
+
+def _ends(path: str) -> Iterator[str]:
+    """The relative paths that an absolute one ends with."""
+    at = path.find("/")
+    while at >= 0:
+        yield path[at + 1 :]
+        at = path.find("/", at + 1)
+
+
+def _joined(first: FileState, second: FileState) -> FileState:
     # What git lists is no news of a file whose change was seen.
     newer = second if second.changed >= first.changed else first
     for one, other in ((first, second), (second, first)):

@@ -128,7 +128,9 @@ def _opened() -> tuple[Any, str, list[str]]:
     return session, session.get_inputs()[0].name, ["", *characters, " "]
 
 
-def tesseract(page: NDArray[np.uint8], rows: int, *, segmentation: int = 6) -> str:
+def tesseract(
+    page: NDArray[np.uint8], rows: int, *, segmentation: int = 6, weights: Path | None = None
+) -> str:
     """What Tesseract reads on a page of grey values with so many rows of text.
 
     The page is enlarged so that glyphs have the size it was trained on.
@@ -138,6 +140,7 @@ def tesseract(page: NDArray[np.uint8], rows: int, *, segmentation: int = 6) -> s
         rows: rows of text on it.
         segmentation: Tesseract's mode of page segmentation: 6 takes the page for one block of text, 3 looks
             for columns and blocks itself.
+        weights: a file `NAME.traineddata` in place of those installed for English.
 
     Raises:
         SnapshotError: it is not installed, or fails.
@@ -152,6 +155,8 @@ def tesseract(page: NDArray[np.uint8], rows: int, *, segmentation: int = 6) -> s
         path = Path(folder) / "page.png"
         Image.fromarray(page).resize(size, Image.Resampling.LANCZOS).save(path, compress_level=1)
         command = ["tesseract", str(path), "-", "--psm", str(segmentation), "--dpi", "300"]
+        if weights is not None:
+            command += ["--tessdata-dir", str(weights.parent), "-l", weights.stem]
         environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
         done = subprocess.run(command, capture_output=True, check=False, env=environment)
     if done.returncode:

@@ -280,7 +280,7 @@ def _atlas(folder: Path, setting: Typesetter, table: LayoutEntry) -> Atlas:
         raise PageError(
             f"{folder}: set with the face {lacking[0]}, which is not here{_how_to_get(lacking[0])}"
         )
-    face = replace(face, fallback=used)
+    face = replace(face, fallback=used, marks=table.marks)
     if face.digest != table.face_sha256:
         raise PageError(
             f"{folder}: set in another face than the {face.name} that is here (another version of its font); "
@@ -441,6 +441,7 @@ def _manifest(
             glyphs=" ".join(map(str, atlas.extra)),
             font=None if setting.font is None else str(setting.font),
             detail=layout.reader.detail or None,
+            marks=atlas.face.marks,
         ),
         source=SourceEntry(
             file=f"source-{digest[:12]}.txt",

@@ -14,6 +14,7 @@ from snapshot.models.gateways import gateway_named, gateway_of, via_gateway
 from snapshot.models.ids import profile_for
 from snapshot.models.profile import ModelProfile
 from snapshot.models.trials import widest_read
+from snapshot.source.marks import DRAWING
 from snapshot.typeset.columns import column_width
 
 __all__ = [
@@ -224,13 +225,14 @@ def _as_read(reader: ModelProfile, model: str, gateway: str | None, like: str | 
 
 
 def layout_shape(name: str) -> str:
-    """What a named layout sets pages by: its face, size and columns of text; "" where there is none now."""
+    """What a named layout sets pages by: face, size, columns of text, marks; "" where there is none now."""
     try:
         layout = layout_for(name=name)
     except LayoutError:
         return ""
     flow = f" {layout.flow_columns}" if layout.flow_columns > 1 else ""
-    return f"{layout.face} {layout.width}x{layout.height} {layout.text_columns}{flow}"
+    drawn = "" if layout.text_columns else f" marks {DRAWING}"
+    return f"{layout.face} {layout.width}x{layout.height} {layout.text_columns}{flow}{drawn}"
 
 
 def layout_ways(names: Sequence[str]) -> tuple[str, ...]:

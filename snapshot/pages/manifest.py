@@ -20,6 +20,7 @@ from msgspec import Meta, Struct
 
 from snapshot._files import read_regular
 from snapshot.errors import PageError
+from snapshot.source.marks import DRAWING
 
 __all__ = [
     "MANIFEST",
@@ -83,6 +84,7 @@ class LayoutEntry(Struct, frozen=True):
         glyphs: what the fallback faces drew, parted by blanks.
         font: the user's font file, if one was named: to be shown, never to be opened.
         detail: image detail that requests must ask for.
+        marks: how marks are drawn, see `snapshot.source.marks.DRAWING`; 1 where nothing is said of it.
     """
 
     name: Name
@@ -99,6 +101,7 @@ class LayoutEntry(Struct, frozen=True):
     glyphs: Annotated[str, Meta(max_length=1 << 22)]
     font: Words | None = None
     detail: Name | None = None
+    marks: Annotated[int, Meta(ge=1, le=DRAWING)] = 1
     flow_columns: Annotated[int, Meta(ge=1, le=1 << 14)] = 1
 
 

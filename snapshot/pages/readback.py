@@ -135,6 +135,8 @@ class PageReader:
             numbers, places = numbers[: ends[0]], places[: ends[0]]
         codes = self._atlas.codes[numbers]
         said = (numbers != self._atlas.pad) & (codes >= 0)
+        if self._atlas.air is not None:
+            said &= numbers != self._atlas.air
         codes, places = codes[said].astype(np.uint32), places[said]
         if (codes >= FIRST_UNIT).any():
             places = places.repeat(

@@ -176,7 +176,7 @@ class Database:
         return next((row[0] for row in self.run(statement, *values)), None)
 
     def _told(self, error: sqlite3.DatabaseError | UnicodeDecodeError) -> SessionError:
-        """The library's error in one line; where it quotes a damaged name, its own words cannot be decoded."""
+        """The library's error in one line; one that quotes a damaged name cannot be decoded."""
         if isinstance(error, sqlite3.OperationalError):
             if "locked" in str(error) or "busy" in str(error):
                 return SessionError(f"{self.path}: another process has been writing for too long; try again")

@@ -76,7 +76,7 @@ class _Fold:
         self._fewer: list[int] = []
         self._first = int(np.searchsorted(lines.starts, visible_from))
         self._kept = bytearray()
-        self._before = array("q")
+        self._before = array("i")
         # What is written, up to this offset of the text.
         self._pieces: list[str] = []
         self._length = self._done = 0

@@ -22,28 +22,28 @@ __all__ = ["FEWEST", "KnownLines", "follows"]
 FEWEST = 3
 """Lines of the shortest block. What two texts have in common by chance is seldom longer than two."""
 
-# Characters that are looked at in one go: bounds memory.
-_AT_ONCE = 1 << 20
+# Characters, and lines, that are looked at in one go: bounds memory.
+_AT_ONCE, _LINES = 1 << 20, 1 << 17
 # Lines that a page may print as more than one, for their carriage returns, and lines that it prints otherwise
 # at the end of an entry, for a control string that nothing ends.
 _RETURNS = re.compile(r"\r(?!\r*\n)")
 _OPEN = re.compile(r"\x1b[\]PX^_][^\x07\x1b]*\Z")
 
-_Numbers = NDArray[np.int64]
+_Numbers = NDArray[Any]
 
 
 class _Column:
     """Numbers, one for each line, that are added at the end."""
 
-    def __init__(self) -> None:
-        self._room: _Numbers = np.empty(0, np.int64)
+    def __init__(self, kind: type[np.int64 | np.int32] = np.int32) -> None:
+        self._room: _Numbers = np.empty(0, kind)
         self.values: _Numbers = self._room
 
     def add(self, values: Any) -> None:
         size = len(self.values)
         more = size + len(values)
         if more > len(self._room):
-            room: _Numbers = np.empty(max(more, min(2 * size, size + _AT_ONCE)), np.int64)
+            room: _Numbers = np.empty(max(more, min(2 * size, size + _LINES)), self._room.dtype)
             room[:size] = self.values
             self._room = room
         self._room[size:more] = values
@@ -95,10 +95,10 @@ class KnownLines:
 
     def __init__(self) -> None:
         self.source = Source("")
-        self._starts, self._ids, self._sections = _Column(), _Column(), _Column()
-        self._returns, self._before = _Column(), _Column()
+        self._starts, self._ids = _Column(np.int64), _Column(np.int64)
+        self._sections, self._returns, self._before = _Column(), _Column(), _Column()
         # The first line of each run that may be of one block; where messages end.
-        self._edges, self._stops = _Column(), _Column()
+        self._edges, self._stops = _Column(), _Column(np.int64)
         self._heads: dict[int, int] = {}  # offset of the mark that opens a section, by its number
         self._places = _Places()
         self._scopes = self._parted = 0
@@ -233,8 +233,8 @@ class KnownLines:
         """Find for the lines from `first` on, which begin an entry, where their first ones stood before."""
         ids, sections = self.ids[first:], self.sections[first:]
         self._before.add(np.full(len(ids), -1, np.int64))
-        for start in range(0, len(ids) - FEWEST + 1, _AT_ONCE):
-            stop = min(start + _AT_ONCE, len(ids) - FEWEST + 1)
+        for start in range(0, len(ids) - FEWEST + 1, _LINES):
+            stop = min(start + _LINES, len(ids) - FEWEST + 1)
             # Three hashes as one: products with odd numbers lose nothing.
             keys = ids[start:stop].astype(np.uint64)
             valid = (ids[start:stop] != -1) & (

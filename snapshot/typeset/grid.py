@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from snapshot.source import marks
 from snapshot.source.source import Source
 from snapshot.typeset.bidi import to_visual
 from snapshot.typeset.columns import column_width, in_columns
@@ -26,6 +27,9 @@ from snapshot.typeset.prepared import PreparedStretch, PreparedText, prepared
 __all__ = ["Grid", "pads_before", "set_pages", "with_parts"]
 
 _LAST_ASCII = 127
+# By code point; the last one stands for all above.
+_IS_RUN = np.zeros(max(map(ord, marks.DIGITS)) + 2, np.bool_)
+_IS_RUN[[ord(digit) for digit in marks.DIGITS]] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +166,19 @@ def _set(
     joined = page_text.joined
     offset_maps: list[OffsetMap] = []
     beyond = np.flatnonzero(page_text.codes > _LAST_ASCII)
-    wide = beyond[glyphs.cells[page_text.codes[beyond]] > 1]
-    if wide.size:
-        cells, parts, rest = with_parts(cells, wide, glyphs.cells[page_text.codes[wide]])
+    sizes = glyphs.cells[page_text.codes[beyond]]
+    aired = beyond[:0]
+    if glyphs.air is not None:
+        behind = _ends_run(page_text.codes, beyond)
+        sizes = sizes + behind
+        aired = beyond[behind]
+    wide = sizes > 1
+    if wide.any():
+        cells, parts, rest = with_parts(cells, beyond[wide], sizes[wide])
         joined = np.concatenate((parts.forward(joined), rest))
         offset_maps.append(parts)
+        if glyphs.air is not None and aired.size:
+            cells[parts.forward(aired) + 1] = glyphs.air
     if joined.size:
         units, sizes = _units(joined, cells.size)
         where, pads = pads_before(units, sizes, column, columns)
@@ -174,6 +186,14 @@ def _set(
             cells = insert_runs(cells, where, pads, glyphs.pad)
             offset_maps.append(OffsetMap(where, 0, pads))
     return _Stretch(cells, source, page_text, tuple(offset_maps))
+
+
+def _ends_run(codes: NDArray[np.uint32], at: Offsets) -> NDArray[np.bool_]:
+    """Which of the codes at `at` (ascending, those outside ASCII) are the last digit of a run of blanks."""
+    is_run = _IS_RUN[np.minimum(codes[at], _IS_RUN.size - 1)]
+    ends = is_run.copy()
+    ends[:-1] &= ~(is_run[1:] & (np.diff(at) == 1))
+    return ends
 
 
 def with_parts(

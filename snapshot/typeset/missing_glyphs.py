@@ -23,7 +23,7 @@ __all__ = ["missing_glyphs", "uncovered"]
 _LONGEST = 10
 # Clusters that get glyphs; a text with more different ones prints the later ones as code points.
 _MOST_CLUSTERS = 1 << 13
-_NO_LETTERS = frozenset(marks.PAGE_MARKS + marks.PAD + marks.END + " \t\n")
+_NO_LETTERS = frozenset(marks.PAGE_MARKS + marks.PAD + marks.END + marks.AIR + " \t\n")
 
 
 def missing_glyphs(text: str | PreparedText, coverage: Coverage) -> tuple[ShapedCluster, ...]:

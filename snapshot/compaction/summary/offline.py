@@ -55,7 +55,7 @@ class Digested:
         from snapshot.ledger import LedgerBuilder
 
         self._outline = Outline(first_turn)
-        self._ledger = LedgerBuilder()
+        self._ledger = LedgerBuilder(plans_only=True)
 
     def feed(self, messages: Sequence[Message]) -> None:
         """Take in the messages that follow."""

@@ -119,7 +119,7 @@ def compact(value: object) -> str:
 
 
 def escaped(value: object) -> str:
-    """`value` as JSON of ASCII alone, so that lone surrogates can be written, every number as it was written."""
+    """`value` as JSON of ASCII alone, lone surrogates escaped, every number as it was written."""
     return encode(value, json.dumps)
 
 
