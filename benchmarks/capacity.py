@@ -91,7 +91,8 @@ def capacities() -> Iterator[tuple[Capacity, Capacity | None]]:
             )
     for model in ROUTES:
         layout = layout_for(model)
-        dense = layout_for(model, name=f"{layout.name}/dense")
+        own = "columns-dense" if layout.name.endswith("/columns") else "dense"
+        dense = layout_for(model, name=f"{layout.reader.name}/{own}")
         yield capacity(model, layout, text), capacity(model, dense, text)
 
 
