@@ -23,7 +23,7 @@ from snapshot.pages.render import PageSpan, Typesetter
 from snapshot.source.repeats import fold_repeats, folded_offset, original_span
 from snapshot.source.source import Source
 
-__all__ = ["Pagination", "Stretch", "paginate", "set_anew"]
+__all__ = ["Pagination", "Stretch", "denser", "paginate", "set_anew"]
 
 _A = TypeVar("_A", bound=Archived)
 
@@ -290,7 +290,7 @@ def _settings(
     best = Pagination((clear,), start, printed=printed)
     yield best
     fits = room.counted(best).fits
-    dense = _denser(layout)
+    dense = denser(layout)
     if dense is None:
         return
     for share in _DENSE_SHARES:
@@ -320,7 +320,7 @@ def _continuations(
     kept = [*before, Stretch(last.layout, last.pages[:-1])] if len(last.pages) > 1 else before
     printed = fold_repeats(source, visible_from=former.left_out) if repeats else source
     end = former.pages[-2].stop
-    for own in (layout, _denser(layout)):
+    for own in (layout, denser(layout)):
         if own is not None:
             new = _measured(printed, own, end, len(printed.text))
             yield Pagination((*kept, new), former.left_out, printed=printed)
@@ -381,7 +381,8 @@ def _starts(pages: Sequence[tuple[int, int, str]], starts: Sequence[int]) -> Seq
     return tuple(accumulate(lengths[:-1], initial=0)) if lengths else ()
 
 
-def _denser(layout: Layout) -> Layout | None:
+def denser(layout: Layout) -> Layout | None:
+    """The layout with smaller cells that the oldest pages are set in; None where there is none."""
     own = layout.name.partition("/")[2]
     try:
         dense = layout_for(name=f"{layout.reader.name}/{'columns-dense' if own == 'columns' else 'dense'}")
