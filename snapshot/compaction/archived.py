@@ -31,11 +31,11 @@ OPENING = "== ARCHIVE OF EARLIER MESSAGES =="
 CLOSING = "== END OF ARCHIVE =="
 """First line of the text that follows them."""
 
-SCHEMA = "snapshot-pages/archive/3"
+SCHEMA = "snapshot-pages/archive/4"
 WORDS = 2
 """Version of the words that an archive is made with."""
 _FORMER_SCHEMA = "snapshot-pages/archive/1"
-_SCHEMAS = (SCHEMA, "snapshot-pages/archive/2", _FORMER_SCHEMA)
+_SCHEMAS = (SCHEMA, "snapshot-pages/archive/3", "snapshot-pages/archive/2", _FORMER_SCHEMA)
 
 # Longest text that a search shows around what it found.
 _AROUND = 80
@@ -112,6 +112,8 @@ class Archived:
         sizes: bytes of each page's file, as they were counted; () where they were not.
         starts: numbers (from 0) of the pages at which setting began anew; () where each layout's pages
             follow.
+        chapters: offsets of source text at which a chapter begins, but for the first: nothing that is printed
+            behind one refers to what stands before, so that older ones can leave and no page changes.
         reasoning: whether the source text has what the model thought.
         summary: the summary that stands in the request in place of pages, "" if pages do.
         statements: words that stand as text beside the pages.
@@ -138,6 +140,7 @@ class Archived:
     prices: tuple[int, ...] = ()
     sizes: tuple[int, ...] = ()
     starts: tuple[int, ...] = ()
+    chapters: tuple[int, ...] = ()
     reasoning: bool = False
     summary: str = ""
     statements: tuple[Statement, ...] = ()
@@ -177,7 +180,7 @@ class Archived:
         before."""
         if not self.printed_pages:
             return self.source
-        return fold_repeats(self.source, visible_from=self.pages[0][0])
+        return fold_repeats(self.source, visible_from=self.pages[0][0], borders=self.chapters)
 
     @cached_property
     def shown_marks(self) -> tuple[dict[str, int], dict[str, int]]:
@@ -301,6 +304,7 @@ class Archived:
                 "prices": list(self.prices),
                 "sizes": list(self.sizes),
                 "starts": list(self.starts),
+                "chapters": list(self.chapters),
                 "shapes": {} if self.stale else self._shapes(),
                 "reasoning": self.reasoning,
                 "summary": self.summary,
@@ -384,6 +388,7 @@ class Archived:
             prices=tuple(map(_count, value.get("prices", ()))),
             sizes=tuple(map(_count, value.get("sizes", ()))),
             starts=tuple(map(_count, value.get("starts", ()))),
+            chapters=tuple(map(_count, value.get("chapters", ()))),
             reasoning=bool(value["reasoning"]),
             summary=str(value["summary"]),
             statements=tuple(

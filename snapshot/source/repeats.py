@@ -51,7 +51,7 @@ _REFERENCE = re.compile(
 )
 
 
-def fold_repeats(source: Source, *, visible_from: int = 0) -> Source:
+def fold_repeats(source: Source, *, visible_from: int = 0, borders: Sequence[int] = ()) -> Source:
     """The source with references in place of blocks that it has shown before.
 
     Spans, marks and elisions are those of the new text; `repeats` says what each reference stands for.
@@ -60,8 +60,10 @@ def fold_repeats(source: Source, *, visible_from: int = 0) -> Source:
         source: source text without references.
         visible_from: offset in it from which on the reader sees it. What stands before stays as it is, and
             nothing refers to it.
+        borders: offsets in it that no reference goes over, ascending: what stands behind one is folded as if
+            it were visible from there on.
     """
-    lines = _Lines(source, visible_from)
+    lines = _Lines(source, visible_from, borders)
     writer = _Writer(source, lines)
     number = 0
     while number < len(lines.ids):
@@ -158,9 +160,10 @@ class _Lines:
         sections: number of the entry that each stands in.
         starts: offset of each.
         returns: lines before each that a page may print as more than one line.
+        fences: numbers of the lines before which a border is.
     """
 
-    def __init__(self, source: Source, visible_from: int) -> None:
+    def __init__(self, source: Source, visible_from: int, borders: Sequence[int]) -> None:
         self.texts = _split(source.text)
         self.ids: list[int] = []
         self.sizes: list[int] = []
@@ -168,13 +171,21 @@ class _Lines:
         self.starts: list[int] = []
         self.returns: list[int] = []
         self.labels: list[str] = [""]
+        self.fences: set[int] = set()
         known: dict[str, int] = {}
         marks, ends = deque(source.marks), deque(sorted({stop for _, stop in source.spans}))
+        fences = deque(borders)
         offset = section = returns = 0
-        for text in self.texts:
+        for number, text in enumerate(self.texts):
             end = offset + len(text)
+            while fences and fences[0] <= offset:
+                fences.popleft()
+                self.fences.add(number)
+                section += 1
+                self.labels.append(self.labels[-1])
             parted = "\r" in text and _RETURNS.search(text) is not None
             broken = parted or ("\x1b" in text and _OPEN.search(text) is not None)
+            broken = broken or bool(fences and fences[0] < end)
             while ends and ends[0] < end:
                 broken = ends.popleft() > offset or broken
                 section += 1
@@ -189,10 +200,10 @@ class _Lines:
             if broken or offset < visible_from:
                 self.ids.append(-1)
             else:
-                number = known.setdefault(text, len(known))
-                if number == len(self.sizes):
+                id_ = known.setdefault(text, len(known))
+                if id_ == len(self.sizes):
                     self.sizes.append(len(text.lstrip(" ")) + (text[0] == " "))
-                self.ids.append(number)
+                self.ids.append(id_)
             self.sections.append(section)
             self.starts.append(offset)
             self.returns.append(returns)
@@ -242,6 +253,8 @@ class _Writer:
     def take(self, number: int) -> int:
         """Write the line `number`, or a reference for it and those behind it; the number of the next line."""
         ids, sections = self.lines.ids, self.lines.sections
+        if number in self.lines.fences:
+            self.places.clear()
         if ids[number] < 0:
             self._keep(number)
             return number + 1
