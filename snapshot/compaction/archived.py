@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Self
@@ -24,7 +24,7 @@ from snapshot.source.marks import first_marks
 from snapshot.source.repeats import fold_repeats, original_span
 from snapshot.source.source import Source, source_of
 
-__all__ = ["CLOSING", "OPENING", "WORDS", "Archived", "Changed", "Found", "PagedPart"]
+__all__ = ["CLOSING", "OPENING", "WORDS", "Archived", "Changed", "Found", "PagedPart", "Refusal"]
 
 OPENING = "== ARCHIVE OF EARLIER MESSAGES =="
 """First line of the text that leads the pages in a request."""
@@ -94,6 +94,23 @@ class Changed:
     sent: Message | None
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What is known of a request that a provider refused, all in tokens.
+
+    Attributes:
+        tokens: what the provider counted.
+        whole: what the whole history was estimated at.
+        sent: what the request was estimated at.
+        answer: what the one that was given back was estimated at.
+    """
+
+    tokens: int
+    whole: int
+    sent: int
+    answer: int
+
+
 @dataclass(frozen=True)
 class Archived:
     """What was compacted.
@@ -125,6 +142,7 @@ class Archived:
         parts: parts of these that stand on pages of their own, or are clipped.
         tail: tokens of what stayed word for word behind the middle when this was made.
         words: which version of our own words the request has; see `snapshot.compaction.former_words`.
+        refusal: the refusal that it was made for, where the provider named figures; None for others.
         stale: a layout of its pages is no longer as it was when they were set, or is not told: `set_anew` in
             `compaction.pagination` sets them as they are now.
     """
@@ -152,6 +170,7 @@ class Archived:
     parts: tuple[PagedPart, ...] = ()
     tail: int = 0
     words: int = WORDS
+    refusal: Refusal | None = None
     stale: bool = False
     former_schema: bool = field(default=False, repr=False, compare=False)
 
@@ -319,6 +338,7 @@ class Archived:
                 ],
                 "tail": self.tail,
                 "words": self.words,
+                "refusal": list(astuple(self.refusal)) if self.refusal else None,
                 "parts": [
                     {
                         "message": part.message,
@@ -405,6 +425,7 @@ class Archived:
             ),
             tail=_count(value.get("tail", 0)),
             words=_count(value.get("words", 1)),
+            refusal=Refusal(*map(_count, value["refusal"])) if value.get("refusal") else None,
             parts=tuple(
                 PagedPart(
                     _count(part["message"]),

@@ -26,7 +26,7 @@ CHAPTERS = 3
 """A chapter is this part of the pages that there is room for."""
 # Where pages that were sent before would take less than this share of the room, all are set anew instead.
 _LEAST_KEPT = 0.3
-# Characters that are set to see where a chapter ends, as a share of what its pages and one more have cells for.
+# Characters that are set to see where a chapter ends, for each cell of its pages and one more.
 _PROBE = 1.1
 
 

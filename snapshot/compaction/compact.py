@@ -51,12 +51,14 @@ class Correction:
         forced: whether something must be done although the estimate sees no need, open calls or not.
         refused: which form of the conversation was refused for its tokens: what comes back takes less.
             "whole": all of it as text; "projected": as an earlier compaction has it.
+        below: share of what was refused that what comes back takes less than.
     """
 
     scale: float = 1.0
     last_resort: bool = False
     forced: bool = False
     refused: Literal["", "whole", "projected"] = ""
+    below: float = 1.0
 
 
 @spell_out_settings
@@ -174,7 +176,7 @@ def _compacted(
         context = _for_its_size(context)
     if correction.refused:
         before = context.cost(messages) if correction.refused == "whole" else before
-        context = _below(context, before)
+        context = _below(context, round(before * correction.below))
     if projection is not None:
         usage = replace(usage, tokens=before)
     report = replace(
