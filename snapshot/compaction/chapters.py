@@ -24,8 +24,9 @@ __all__ = ["CHAPTERS", "Setter", "denser", "without_chapters"]
 
 CHAPTERS = 3
 """A chapter is this part of the pages that there is room for."""
-# Where pages that were sent before would take less than this share of the room, all are set anew instead.
-_LEAST_KEPT = 0.3
+# Shares of the room that pages which were sent before must take at least, and may at most where no chapter
+# more can go: else all are set anew instead.
+_LEAST_KEPT, _MOST_KEPT = 0.3, 0.85
 # Characters that are set to see where a chapter ends, for each cell of its pages and one more.
 _PROBE = 1.1
 
@@ -121,19 +122,25 @@ def _outside(printed: Source, offset: int) -> int:
 
 
 def without_chapters(setter: Setter, pagination: Pagination, room: Room, roomy: Room) -> Iterator[Pagination]:
-    """The pages without their oldest chapters, as few as leave a margin of the room; what stays is the same
-    byte for byte, or at least but for its older chapters, which are denser.
+    """The pages without their oldest chapters, as few as leave so much of the room free as `roomy` does; what
+    stays is the same byte for byte, or at least but for its older chapters, which are denser.
 
-    None where hardly a page would stay.
+    Where hardly a page would stay then, it is one chapter more, as long as some room is free; nothing where
+    that is no way either.
     """
+    best: Pagination | None = None
     for number in range(len(pagination.chapters) + 1):
         left = _from_chapter(setter, pagination, number)
-        if left.tokens < _LEAST_KEPT * room.tokens and left.pages[0].start != pagination.left_out:
-            return
+        if number and left.tokens < _LEAST_KEPT * room.tokens:
+            break
         for tried in (left, _with_dense_chapters(left)):
             if tried is not None and tried.tokens <= roomy.tokens and (counted := roomy.counted(tried)).fits:
                 yield counted
                 return
+        if left.tokens <= _MOST_KEPT * room.tokens and (counted := room.counted(left)).fits:
+            best = counted
+    if best is not None:
+        yield best
 
 
 def _from_chapter(setter: Setter, pagination: Pagination, number: int) -> Pagination:
