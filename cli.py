@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -48,7 +50,9 @@ def _run(argv: list[str] | None) -> int:
     parser = _parser()
     if "_ARGCOMPLETE" in os.environ:
         _complete(parser)
-    arguments = parser.parse_args(argv)
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:
+        parser.refuse(arguments.command, unknown)
     if arguments.command is None:
         parser.print_help()
         return UNUSABLE
@@ -98,10 +102,13 @@ def _complete(parser: argparse.ArgumentParser) -> NoReturn:
     """Answer a shell that asks how the words typed so far may go on."""
     import argcomplete
 
+    from snapshot.commands._completion import add_completers
+
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
                 command.fill()
+    add_completers(parser)
     argcomplete.autocomplete(parser)
     sys.exit(0)  # it asked for nothing
 
@@ -141,11 +148,45 @@ class _Parser(argparse.ArgumentParser):
             "--layouts", metavar="DIR", action="append", default=argparse.SUPPRESS, help=_ABOUT_LAYOUTS
         )
 
+    def refuse(self, command: str | None, unknown: Sequence[str]) -> NoReturn:
+        """End with one line about the first argument that a command does not take."""
+        of = self._commands().get(command or "", self)
+        word = unknown[0].partition("=")[0]
+        if word.startswith("-"):
+            near = get_close_matches(word, of._option_string_actions, n=1, cutoff=0.7)
+            of.error(f"there is no option {word}{_meant(near)}")
+        of.error(f"{word!r} is one argument too many")
+
+    def _commands(self) -> Mapping[str, _Parser]:
+        return next(
+            (item.choices for item in self._actions if isinstance(item, argparse._SubParsersAction)), {}
+        )
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        known = [str(choice) for choice in action.choices]
+        told = _meant(get_close_matches(str(value), known, n=1))
+        if isinstance(action, argparse._SubParsersAction):
+            self.error(f"there is no command {value!r}{told}")
+        name = "/".join(action.option_strings) or action.metavar or action.dest
+        self.error(f"{name} {value!r}{told}: there are {', '.join(known)}")
+
     def error(self, message: str) -> NoReturn:
-        super().error(printable(message))
+        """End with one line: what is wrong, and where help is."""
+        message = printable(message)
+        if message.endswith("required: COMMAND"):
+            message = f"name a command: {', '.join(self._commands())}"
+        if "did you mean" not in message:
+            message += f"; `{self.prog} --help` says more"
+        self.exit(UNUSABLE, f"{self.prog}: {message}\n")
 
 
-def _parser() -> argparse.ArgumentParser:
+def _meant(near: Sequence[str]) -> str:
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def _parser() -> _Parser:
     parser = _Parser(
         prog="snapshot",
         description="Agent conversations as dense pages that vision models read for fewer tokens than text.",

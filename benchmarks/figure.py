@@ -48,7 +48,7 @@ def figure() -> bytes:
         draw,
         right,
         f"As one page: {after:,} tokens",
-        f"{100 - 100 * after // before} % fewer, and exact: the pixels read back",
+        f"{100 - 100 * after // before}% fewer, and exact: the pixels read back",
     )
     _paste_text(image)
     _arrow(draw, _SIDE + _TEXT_WIDTH + 24, SIZE[1] // 2, _GAP - 48)

@@ -17,7 +17,15 @@ from pathlib import Path
 from benchmarks.reading import COLUMNS, exact_string
 from snapshot.source import marks
 
-__all__ = ["FRESH_SEEDS", "fresh_rows", "fresh_transcript", "marked_rows", "without_marks"]
+__all__ = [
+    "FRESH_SEEDS",
+    "code_lines",
+    "fresh_rows",
+    "fresh_transcript",
+    "log_line",
+    "marked_rows",
+    "without_marks",
+]
 
 FRESH_SEEDS = (41, 42)
 _EXACT, _CODE, _LOG, _PROSE = 14, 8, 3, 7
@@ -37,9 +45,9 @@ def fresh_rows(seed: int) -> tuple[str, ...]:
     """32 rows of at most `COLUMNS` characters: exact strings, code, log lines and prose; ASCII."""
     rng = random.Random(f"fresh {seed}")
     exact = _wrapped([_fresh_string(rng, at) for at in range(_EXACT * 6)])[:_EXACT]
-    code = [line.strip()[:COLUMNS].strip() for line in _code(rng, 400) if len(line.strip()) > 30]
+    code = [line.strip()[:COLUMNS].strip() for line in code_lines(rng, 400) if len(line.strip()) > 30]
     prose = textwrap.wrap(" ".join(rng.sample(_paragraphs(), 12)), COLUMNS)
-    logs = [_log_line(rng)[:COLUMNS] for _ in range(_LOG)]
+    logs = [log_line(rng)[:COLUMNS] for _ in range(_LOG)]
     return (*exact, *code[:_CODE], *logs, *(row for row in prose if len(row) > 40))[
         : _EXACT + _CODE + _LOG + _PROSE
     ]
@@ -51,12 +59,12 @@ def fresh_transcript(seed: int, chars: int) -> str:
     parts: list[str] = []
     while sum(map(len, parts)) < chars:
         first = rng.randrange(1, 900)
-        numbered = (f"{first + at:>6}\t{line}" for at, line in enumerate(_code(rng, 25)))
+        numbered = (f"{first + at:>6}\t{line}" for at, line in enumerate(code_lines(rng, 25)))
         strings = (f"- {_fresh_string(rng, at)}: {_fresh_string(rng, at + 3)}" for at in range(8))
         parts += (
             "\n".join(numbered),
             rng.choice(_paragraphs()),
-            "\n".join(_log_line(rng) for _ in range(6)),
+            "\n".join(log_line(rng) for _ in range(6)),
             "\n".join(strings),
         )
     return "\n".join(parts)[:chars]
@@ -77,7 +85,10 @@ def marked_rows(seed: int, rows: int = 26, columns: int = COLUMNS) -> tuple[str,
     source = Source(fresh_transcript(seed, 3 * rows * columns))
     atlas = setting.atlas(source)
     grid = next(iter(setting.grids(source, atlas)))
-    return tuple("".join(atlas.prints(row)) for row in grid.cells)
+    # A blank for what is behind a mark, so that every cell has a character.
+    return tuple(
+        "".join(said.replace(marks.AIR, "") or " " for said in atlas.prints(row)) for row in grid.cells
+    )
 
 
 def without_marks(row: str) -> str:
@@ -100,7 +111,7 @@ def _paragraphs() -> list[str]:
     return found
 
 
-def _code(rng: random.Random, lines: int) -> list[str]:
+def code_lines(rng: random.Random, lines: int) -> list[str]:
     """Lines of modules of the standard library, 40 in a row of each."""
     folder = Path(sysconfig.get_paths()["stdlib"])
     found: list[str] = []
@@ -132,7 +143,7 @@ def _fresh_string(rng: random.Random, kind: int) -> str:
     return kinds[kind // 2 % len(kinds)] if kind % 3 == 2 else exact_string(rng, kind)
 
 
-def _log_line(rng: random.Random) -> str:
+def log_line(rng: random.Random) -> str:
     day = f"2026-{rng.randrange(1, 13):02}-{rng.randrange(1, 29):02}"
     clock = f"{day} {rng.randrange(24):02}:{rng.randrange(60):02}"
     place = f"{rng.choice(_MODULES)}.{rng.choice(_MODULES)}:{rng.randrange(9, 3000)}"

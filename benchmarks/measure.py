@@ -11,11 +11,13 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 
 import snapshot
+from snapshot.costs.content_kinds import classes_of
 from snapshot.pages.layout import layout_for
 from snapshot.pages.render import Typesetter
 from snapshot.raster.atlas import Atlas
@@ -25,6 +27,19 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "tests" / "data" / "example.claude-stream.jsonl"
 REAL = ROOT.parent / "shared" / "transcripts"
 PACKAGES = ("numpy", "numba", "deflate", "isal", "pillow", "freetype-py", "wcwidth")
+
+
+_SCRIPTS = {
+    "CJK": "在这个例子中我们将展示如何使用工具来压缩长的对话模型可以阅读页面上的小字并且费用更低"
+    "以后再说明为什么"
+    "読み込みに失敗しましたもう一度お試しください設定ファイルを確認する한국어문장도있습니다다음줄에서계속합니다",
+    "Devanagari": "यह एक उदाहरण है जिसमें हम दिखाते हैं कि लंबी बातचीत को कैसे छोटा किया जाए "
+    "मॉडल पृष्ठों पर छोटे अक्षर पढ़ सकता है और लागत कम होती है फिर वह अगले चरण में वही प्रश्न दोबारा पूछता है",
+    "Arabic": "هذا مثال يوضح كيفية ضغط المحادثات الطويلة يمكن للنموذج قراءة الحروف الصغيرة على الصفحات "
+    "بتكلفة أقل "
+    "ثم يسأل السؤال نفسه مرة أخرى في الخطوة التالية (12.5%)",
+    "emoji": "done ✅ build 🚀 fix 🐛 in 3 files 👩‍🚀 tests pass 👍🏽 ok - ⚠️ warn: retry ❌ failed 🔥 of 7",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +106,19 @@ def text_of(chars: int) -> str:
 def ascii_of(chars: int) -> str:
     """The same with a question mark for what is not ASCII."""
     return text_of(chars).encode("ascii", "replace").decode("ascii")
+
+
+@cache
+def by_class(chars: int) -> dict[str, str]:
+    """That many characters of each class of text: those of the transcripts, and of scripts of other kinds."""
+    found = classes_of(snapshot.load(path) for path in transcripts())
+    # Words in an order of chance: a sentence over and over would be compressed to nothing.
+    for name, sample in _SCRIPTS.items():
+        pieces, joint = (list(sample), "") if name == "CJK" else (sample.split(), " ")
+        random = Random(1)
+        lines = (joint.join(random.choices(pieces, k=random.randint(6, 24))) for _ in range(chars // 8))
+        found[name] = "\n".join(lines)
+    return {name: (text * (chars // len(text) + 1))[:chars] for name, text in found.items()}
 
 
 def mixed_of(chars: int) -> str:

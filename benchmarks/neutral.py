@@ -20,7 +20,7 @@ from PIL import Image
 
 from snapshot.legibility.resized import ASCII
 
-__all__ = ["SEEN", "WEIGHTS", "NeutralReader", "features", "page_profile", "windows"]
+__all__ = ["SEEN", "WEIGHTS", "NeutralReader", "features", "page_profile", "read", "windows"]
 
 WEIGHTS = Path(__file__).resolve().parent / "samples" / "neutral.npz"
 SEEN = 16, 20
@@ -75,6 +75,13 @@ def _weights() -> tuple[Floats, ...]:
     """Weights and offsets of the three layers, in turn."""
     with np.load(WEIGHTS) as stored:
         return tuple(stored[name].astype(np.float32) for name in sorted(stored.files))
+
+
+def read(page: NDArray[np.uint8], cell: tuple[int, int]) -> str:
+    """The text of a page of grey values, for `snapshot trial score --reader benchmarks.neutral:read`."""
+    rows, columns = page.shape[0] // cell[1], page.shape[1] // cell[0]
+    whole = page[: rows * cell[1], : columns * cell[0]]
+    return "\n".join(NeutralReader().read(whole, rows, columns))
 
 
 class NeutralReader:

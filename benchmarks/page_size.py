@@ -6,6 +6,9 @@ The objective, in this order:
 2. of equal ones the most cells: fewer images, and limits count images;
 3. of equal ones the least area, then the squarer page, and the wider of two turned ones.
 
+Where trials say how long the rows were that a reader read, its page is the best one with rows no longer than
+those (but for one cell in twenty), if it is hardly dearer (`page_for`): a narrower page, or one in columns.
+
 A page counts only if it has `FEWEST_CELLS` cells (a cheaper character is no gain in thirty images), if the
 provider neither resizes nor refuses it, and if no rounding in the provider's arithmetic could (`steady`).
 Partial pages need no condition of their own: `fitted_height` gives each the cheapest height that comes
@@ -24,17 +27,20 @@ from fractions import Fraction
 from functools import cache
 
 from snapshot.models.billing import BillingRule
+from snapshot.models.trials import as_wide
 from snapshot.typeset.columns import column_width
 
 __all__ = [
     "FEWEST_CELLS",
     "LARGEST_SIDE",
     "LEAST_LINE",
+    "MOST_DEARER",
     "Answer",
     "Bounds",
     "bounds_of",
     "explain",
     "line_columns",
+    "page_for",
     "solve",
 ]
 
@@ -47,7 +53,12 @@ FEWEST_CELLS = 2500
 LEAST_LINE = 50
 """Cells of the narrowest column of lines: most lines of code are shorter."""
 
-_FEWEST_COLUMNS = 20
+MOST_DEARER = Fraction(3, 100)
+"""Tokens more for each character that rows of the length that was read may cost."""
+
+_FEWEST_COLUMNS, _MOST_IN_COLUMNS = 20, 6
+_SHORT = 84
+"""Cells of the rows that most readers were tried with; shorter ones tear more words for no known gain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +80,24 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The best page: its size in pixels, cells, and billed tokens."""
+    """The best page: its size in pixels, cells, billed tokens, and columns of flowing text."""
 
     width: int
     height: int
     columns: int
     rows: int
     tokens: int
+    count: int = 1
+
+    @property
+    def row_width(self) -> int:
+        """Cells of a row as it is read."""
+        return column_width(self.columns, self.count)
 
     @property
     def cells(self) -> int:
         """Characters that fit, if each takes a cell."""
-        return self.columns * self.rows
+        return self.row_width * self.count * self.rows
 
     @property
     def per_token(self) -> Fraction:
@@ -105,17 +122,54 @@ def bounds_of(limits: Mapping[str, int], bounds: tuple[int, str] | None = None) 
 
 
 @cache
-def solve(rule: BillingRule, cell: tuple[int, int], bounds: Bounds) -> Answer | None:
-    """The best page for a rule, a cell in pixels and bounds; None where no page of `FEWEST_CELLS` fits."""
+def solve(
+    rule: BillingRule, cell: tuple[int, int], bounds: Bounds, read: int = 0, counts: tuple[int, ...] = (1,)
+) -> Answer | None:
+    """The best page for a rule, a cell in pixels and bounds; None where no page of `FEWEST_CELLS` fits.
+
+    Args:
+        rule, cell, bounds: of the reader.
+        read: cells of the longest rows that were read; 0 for any length.
+        counts: numbers of columns that text may flow in.
+    """
     best: Answer | None = None
     for width, height in _sizes(rule, cell, bounds.side):
         columns, rows = width // cell[0], height // cell[1]
         if columns < _FEWEST_COLUMNS or columns * rows < FEWEST_CELLS or not bounds.allow(width, height):
             continue
-        answer = Answer(width, height, columns, rows, rule.tokens(width, height))
-        if (best is None or answer.beats(best)) and rule.steady(width, height):
-            best = answer
+        fitting = [count for count in counts if not read or _as_read(column_width(columns, count), read)]
+        tokens = rule.tokens(width, height) if fitting else 0
+        for count in fitting:
+            answer = Answer(width, height, columns, rows, tokens, count)
+            if answer.cells < FEWEST_CELLS or answer.row_width < _FEWEST_COLUMNS:
+                continue
+            if (best is None or answer.beats(best)) and rule.steady(width, height):
+                best = answer
     return best
+
+
+def page_for(
+    rule: BillingRule, cell: tuple[int, int], bounds: Bounds, read: int, *, columns: bool = False
+) -> Answer | None:
+    """The page of a reader that was tried: the best there is, unless its rows are longer than those that were
+    read and pages with rows of that length cost at most `MOST_DEARER` more.
+
+    Args:
+        rule, cell, bounds: of the reader.
+        read: cells of the longest rows that were read; 0 where nobody says.
+        columns: whether text is to stand in columns at any rate: fewer images, for hosts that count them.
+    """
+    best = solve(rule, cell, bounds)
+    if best is None or not read or as_wide(best.columns, read):
+        return best
+    near = solve(rule, cell, bounds, read, tuple(range(2 if columns else 1, _MOST_IN_COLUMNS + 1)))
+    affordable = near is not None and near.per_token * (1 + MOST_DEARER) >= best.per_token
+    return near if affordable else best
+
+
+def _as_read(columns: int, read: int) -> bool:
+    """Whether rows are no longer than those that were read, nor shorter than those of most trials."""
+    return as_wide(columns, read) and as_wide(min(read, _SHORT), columns)
 
 
 def explain(rule: BillingRule, cell: tuple[int, int], bounds: Bounds) -> tuple[str, ...]:

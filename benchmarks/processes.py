@@ -47,6 +47,7 @@ else:
 def _measured(arguments: list[str], runs: int, **environment: str) -> tuple[float, float, float]:
     """Least processor and wall seconds, and the peak in megabytes, of a Python process."""
     settings = {**os.environ, **environment}
+    settings.pop("PYTHONDONTWRITEBYTECODE", None)
     found = []
     for _ in range(runs):
         command = [sys.executable, "-S", "-c", _LAUNCHER, *arguments]
@@ -57,7 +58,10 @@ def _measured(arguments: list[str], runs: int, **environment: str) -> tuple[floa
 
 
 def cold_start(runs: int) -> Iterator[Row]:
-    """Commands beside the bare interpreter and the import of NumPy; what they take more, in CPU seconds."""
+    """Commands beside the bare interpreter and the import of NumPy; what they take more, in CPU seconds.
+
+    Modules are compiled by the first of several runs, as an installer does it once.
+    """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "session.txt"
         file.write_text(text_of(200_000), encoding="utf-8")
@@ -75,7 +79,9 @@ def cold_start(runs: int) -> Iterator[Row]:
         )
         done: dict[str, float] = {}
         for name, arguments, beside, cache in cases:
-            cpu, wall, _ = _measured(arguments, runs, SNAPSHOT_CACHE=cache)
+            cpu, wall, _ = _measured(
+                arguments, runs, SNAPSHOT_CACHE=cache, PYTHONPYCACHEPREFIX=str(Path(folder) / "compiled")
+            )
             done[name] = cpu
             chars = 200_000 if arguments in (render, verify) else 0
             more = cpu - done[beside] if beside else None

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import snapshot
+from benchmarks.capacity import capacity_table
 from benchmarks.cost import kept
 from snapshot.models.catalog import profiles
 from snapshot.models.tokens import text_tokens
@@ -134,6 +135,7 @@ def short_table() -> str:
 TABLES = {
     "short": (README, short_table),
     "layouts": (DOCS / "layouts.md", table),
+    "capacity": (DOCS / "layouts.md", capacity_table),
     "costs": (DOCS / "cost.md", cost_table),
     "classes": (DOCS / "cost.md", class_table),
 }

@@ -10,12 +10,13 @@ import re
 import sys
 from dataclasses import dataclass
 
-from benchmarks.page_size import Answer, bounds_of, explain, solve
+from benchmarks.page_size import Answer, bounds_of, explain, page_for
 from snapshot.models.catalog import layout_files, profiles
 from snapshot.models.profile import ModelProfile, Peer
+from snapshot.models.trials import widest_read
 from snapshot.raster.face import cell_of
 
-_NUMBERS = r'{ face = "%s", width = \d+, height = \d+'
+_NUMBERS = r'(?<![\w-])%s = { face = "(.*?)", width = \d+, height = \d+(, flow_columns = \d+)?'
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,14 @@ class Row:
     resized: bool
 
 
-def answer_for(reader: ModelProfile, face: str) -> Answer:
+def answer_for(reader: ModelProfile, name: str) -> Answer:
+    """The page of a layout: of pages that keep lines the best, of others one with rows that were read."""
     assert reader.billing is not None
-    answer = solve(reader.billing, cell_of(face), bounds_of(reader.limits, reader.bounds))
+    shape = reader.layouts[name]
+    longest = widest_read(reader.trials)
+    read = longest.columns if longest and not shape.text_columns else 0
+    bounds = bounds_of(reader.limits, reader.bounds)
+    answer = page_for(reader.billing, cell_of(shape.face), bounds, read, columns=name.startswith("columns"))
     assert answer is not None, f"{reader.name}: no page fits"
     return answer
 
@@ -43,8 +49,8 @@ def compare() -> list[Row]:
     rows = []
     for reader in profiles():
         for name, shape in reader.layouts.items():
-            if shape.text_columns:
-                continue  # the page of the default layout; see benchmarks.lines
+            if shape.text_columns or name.startswith("columns"):
+                continue  # see benchmarks.lines and benchmarks.columns
             assert reader.billing is not None
             cell = cell_of(shape.face)
             best, best_per_token, resized = None, 0.0, False
@@ -58,9 +64,7 @@ def compare() -> list[Row]:
                 if per_token > best_per_token:
                     best, best_per_token = peer, per_token
                     resized = seen != (width, height)
-            rows.append(
-                Row(reader, name, cell, answer_for(reader, shape.face), best, best_per_token, resized)
-            )
+            rows.append(Row(reader, name, cell, answer_for(reader, name), best, best_per_token, resized))
     return rows
 
 
@@ -73,10 +77,11 @@ def write() -> None:
             found = re.search(r'^name = "(.*)"$', entry, re.MULTILINE)
             assert found, path
             reader = next(reader for reader in profiles() if reader.name == found[1])
-            for shape in reader.layouts.values():
-                answer = answer_for(reader, shape.face)
-                new = f'{{ face = "{shape.face}", width = {answer.width}, height = {answer.height}'
-                entry = re.sub(_NUMBERS % re.escape(shape.face), new, entry)  # noqa: PLW2901
+            for layout in reader.layouts:
+                answer = answer_for(reader, layout)
+                flow = f", flow_columns = {answer.count}" if answer.count > 1 else ""
+                new = rf'{layout} = {{ face = "\1", width = {answer.width}, height = {answer.height}{flow}'
+                entry = re.sub(_NUMBERS % layout, new, entry)  # noqa: PLW2901
             entries[at] = entry
         path.write_text(head + "".join(entries), encoding="utf-8")
 

@@ -33,6 +33,8 @@ FLOORS = (
     ("size", "", "cost of", 0.4, 2.5),
     ("rival", "careful", "slower", 3.0, 1e9),
     ("rival", "naive", "slower", 10.0, 1e9),
+    ("class", "code, default", "bytes", 2000.0, 6000.0),
+    ("class", "CJK, default", "bytes", 5000.0, 30000.0),
     ("memory", "", "MB", 0.0, 500.0),
 )
 
@@ -52,6 +54,7 @@ def rows(short: bool) -> Iterator[Row]:
     yield from stages.sizes(
         (20_000, 200_000, 2_000_000) if short else (20_000, 200_000, 2_000_000, 20_000_000)
     )
+    yield from stages.classes(100_000 if short else 500_000)
     yield from stages.rivals(200_000 if short else 400_000)
     yield from processes.cold_start(3 if short else 7)
     yield from processes.memory((2_000_000,) if short else (2_000_000, 100_000_000))

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from itertools import count
 
 import numpy as np
 
 import snapshot
-from benchmarks.measure import Row, Variant, ascii_of, least, mixed_of, text_of, transcripts
+from benchmarks.measure import Row, Variant, ascii_of, by_class, least, mixed_of, text_of, transcripts
 from benchmarks.rivals import careful_pillow, naive_pillow
+from snapshot.pages.layout import layout_for
 from snapshot.pages.readback import PageReader
+from snapshot.pages.render import Typesetter
 from snapshot.raster.blit import Blitter
 from snapshot.raster.compress import PROFILES
 from snapshot.source.source import Source, source_of
 from snapshot.typeset.grid import Grid, set_pages
 
-__all__ = ["reading", "rivals", "sizes", "text_stages", "wholes"]
+__all__ = ["classes", "reading", "rivals", "sizes", "text_stages", "wholes"]
 
 # Pages that the slowest compressors are measured on.
 _SAMPLE = 8
+_NUMBERS = count()
 
 
 def reading() -> Iterator[Row]:
@@ -101,6 +105,32 @@ def _profile(
     yield Row("whole", f"{name}, 1 thread", chars, *single, floor[0] / single[0], "compressor alone")
     double = least(lambda: whole(2), runs=9)
     yield Row("whole", f"{name}, 2 threads", chars, *double, single[1] / double[1], "1 thread, by the clock")
+
+
+def classes(chars: int, profiles: tuple[str, ...] = ("default", "fast")) -> Iterator[Row]:
+    """The whole for each class of text, in the layout of Claude's upper tier, and the bytes that come of it.
+
+    What is known of a text is worked out anew each time: its clusters and glyphs are part of the work.
+    """
+    layout = layout_for(name="claude-high")
+    for name, text in by_class(chars).items():
+        for profile in profiles:
+
+            def whole(text=text, profile=profile) -> int:
+                # Another text each time, by a character: nothing that was kept of it serves.
+                source = Source(f"{next(_NUMBERS)}\n{text}")
+                made = Typesetter(layout).pages(source, threads=1, compress=profile, compiled=False)
+                return sum(len(page.png) for page in made)
+
+            size = whole()
+            yield Row(
+                "class",
+                f"{name}, {profile}",
+                chars,
+                *least(whole),
+                size / chars * 1000,
+                "bytes per 1,000 characters",
+            )
 
 
 def sizes(counts: tuple[int, ...]) -> Iterator[Row]:

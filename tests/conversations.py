@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from io import BytesIO
 
 from hypothesis import strategies as st
@@ -29,6 +30,13 @@ WORDS = [
     "page",
     "retry",
 ]
+
+
+def told_words(seed: object, count: int) -> str:
+    """So many words and names in a row, the same for the same seed."""
+    draw = random.Random(str(seed))
+    drawn = draw.choices(WORDS, k=count)
+    return " ".join(f"{word}_{draw.randrange(1000)}" if n % 4 == 0 else word for n, word in enumerate(drawn))
 
 
 def png(width: int, height: int) -> bytes:

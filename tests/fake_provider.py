@@ -10,7 +10,8 @@ streamGenerateContent and countTokens, streaming or not, and keeps what arrived:
         ...
         fake.requests[-1].json, .body, .headers, .path, .api, .model, .stream, .tokens
 
-Each request takes the next reply of the script; when that is used up, `otherwise(request)` is asked, which by
+Each request takes the next reply of the script; only one of which `scripted(request)` is true, where a client
+asks for titles and the like on the side. When the script is used up, `otherwise(request)` is asked, which by
 default says "ok". `FakeProvider(reply=function)` decides by the request itself, a `Seen`, in place of a
 script. Whatever the script says, a request of more than `window` tokens is refused in the provider's own
 words, and one of more than `max_bytes` with 413. Tokens are counted roughly: four characters each, and
@@ -649,6 +650,7 @@ class FakeProvider:
     ) -> None:
         self.reply, self.window, self.max_bytes, self.image_tokens = reply, window, max_bytes, image_tokens
         self.otherwise: Callable[[Seen], Reply] = lambda _seen: say("ok")
+        self.scripted: Callable[[Seen], bool] = lambda _seen: True
         self._script: deque[Reply] = deque()
         self._lock = threading.Lock()
         self._count = self.left = 0
@@ -722,7 +724,7 @@ class FakeProvider:
         if self.reply is not None:
             return self.reply(seen)
         with self._lock:
-            if self._script:
+            if self._script and self.scripted(seen):
                 return self._script.popleft()
         return self.otherwise(seen)
 

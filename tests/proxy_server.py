@@ -25,14 +25,14 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def in_thread(**settings: Any) -> Iterator[str]:
+def in_thread(*, port: int = 0, **settings: Any) -> Iterator[str]:
     """A proxy with these settings in a thread; its URL."""
     import uvicorn
 
     from snapshot.proxy import ProxySettings, create_app
 
     app = create_app(ProxySettings(**settings))
-    port = free_port()
+    port = port or free_port()
     config = uvicorn.Config(
         app, host="127.0.0.1", port=port, log_config=None, access_log=False, server_header=False,
         date_header=False, ws="none",

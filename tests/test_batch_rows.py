@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 from snapshot import batch
 from snapshot.__main__ import main
 from snapshot.batch import prices
-from snapshot.batch.inputs import Input, chunks_of, inputs_of
+from snapshot.batch.batch import _within
+from snapshot.batch.folders import folder_of
+from snapshot.batch.inputs import Input, _as_regex, chunks_of, inputs_of
 from snapshot.batch.schemas import ACTIONS, COLUMNS
 from snapshot.errors import SnapshotError
 from snapshot.models.ids import profile_for
@@ -208,6 +210,40 @@ def test_inputs_are_sorted_and_each_once(tmp_path):
     found = inputs_of([str(tmp_path / "b.jsonl"), str(tmp_path), str(tmp_path / "[1]*.jsonl")])
     names = ["[1]*.jsonl", "a.jsonl", "b.jsonl", "deep/c.jsonl", "gone.jsonl"]
     assert [str(Path(item.path).relative_to(tmp_path)) for item in found] == names
+
+
+@pytest.mark.parametrize(
+    ("path", "within"),
+    [("/a/out.csv", True), ("/a/out.csv.parts/part-1", True), ("/a/out.csv2", False), ("/a", False),
+     ("/a/./out.csv", True), ("s3://b/out/part-1", True), ("s3://b/outer/part-1", False)],
+)  # fmt: skip
+def test_what_a_batch_writes_is_told_from_what_it_reads(path, within):
+    assert _within(path, ["/a/out.csv", "/a/out.csv.parts", "s3://b/out", None]) == within
+
+
+@pytest.mark.parametrize(
+    ("glob", "takes", "leaves"),
+    [
+        ("b/**/*.jsonl", ["b/x.jsonl", "b/c/d/x.jsonl"], ["b/x.json", "bb/x.jsonl"]),
+        ("b/*.jsonl", ["b/x.jsonl"], ["b/c/x.jsonl"]),
+        ("b/run-?.[jx]*", ["b/run-1.jsonl", "b/run-2.x"], ["b/run-10.jsonl", "b/run-1.csv"]),
+        ("b/[!a]+(1).txt", ["b/b+(1).txt"], ["b/a+(1).txt", "b/bb(1).txt"]),
+        ("b/c/**", ["b/c/x", "b/c/d/x"], ["b/cd"]),
+    ],
+)
+def test_a_glob_in_googles_store_takes_what_it_says(glob, takes, leaves):
+    pattern = re.compile(_as_regex(glob), re.DOTALL)
+    assert [path for path in (*takes, *leaves) if pattern.fullmatch(path)] == takes
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [("hf://x/y", "writes to local paths, s3:// and gs://"), ("s3://", "names no bucket")],
+)
+def test_a_place_that_is_not_written_to_is_one_line(where, said):
+    pytest.importorskip("pyarrow")
+    with pytest.raises(SnapshotError, match=re.escape(said)):
+        folder_of(where)
 
 
 def test_a_name_with_nothing_there_is_one_line(tmp_path):

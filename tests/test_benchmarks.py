@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks import growth
 from benchmarks.compare import table
 from benchmarks.measure import Row, Variant, machine
 from benchmarks.speed import failures, line
@@ -41,3 +42,24 @@ def test_two_results_are_compared_row_by_row():
     )
     assert len(lines) == 2
     assert "2.00×" in lines[1]
+
+
+@pytest.mark.parametrize("case", growth.CASES, ids=lambda case: case.name)
+def test_what_is_to_grow_by_its_size_is_work(case):
+    """Each input is of the size that is asked for, and something comes of it."""
+    small, large = case.make(40), case.make(400)
+    if isinstance(small, bytes | str) and isinstance(large, bytes | str):
+        assert len(large) > 5 * len(small)
+    assert case.work(small)
+    assert case.work(large)
+
+
+def test_growth_is_told_where_it_can_be_measured(monkeypatch, capsys):
+    assert growth.growths([0.1, 1.0, 25.0]) == [1.0, 2.5]
+    assert growth.growths([0.001, 0.1, 0.9]) == pytest.approx([0.0, 0.9])
+    monkeypatch.setattr(growth, "_measured", lambda _, size: (size / 1000) ** 2)
+    assert growth.main(["--short", "--only", "profile_for"]) == 0
+    assert growth.main(["--short", "--check", "--only", "profile_for"]) == 1
+    said = capsys.readouterr()
+    assert "grows 10.00" in said.out
+    assert said.err == "not linear: characters in a model's name: profile_for\n"

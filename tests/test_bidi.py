@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,6 +72,30 @@ def test_turning_twice_is_not_turning(cells):
     once = to_visual(rows, font())
     assert (to_visual(once, font()) == rows).all()
     assert (np.sort(once.ravel() % PART) >= 0).all()
+
+
+# Rows of letters, of signs between them, and of anything.
+ROWS = st.one_of(
+    st.lists(st.sampled_from([*range(6), PART, 9, 10, 14, 20, 21, 23]), min_size=1, max_size=60),
+    st.lists(st.integers(0, PART), min_size=1, max_size=60),
+)
+
+
+@given(ROWS)
+def test_a_row_by_cells_is_that_by_items(cells):
+    given_rows = np.array([cells], np.int32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bidi, "_by_cells", lambda *_: pytest.fail("not by items"))
+        patch.setattr(bidi, "_RARE", re.compile(""))
+        wanted = to_visual(given_rows, font()), bidi.visual_index(given_rows, font())
+    assert (to_visual(given_rows, font()) == wanted[0]).all()
+    assert (bidi.visual_index(given_rows, font()) == wanted[1]).all()
+
+
+def test_most_rows_go_by_cells(monkeypatch):
+    monkeypatch.setattr(bidi, "_by_items", lambda *_: pytest.fail("by items"))
+    for text in ("אב (גד) 12.3 ה", "abc א~ב⟦abc⟧גד abc", "⟦אב", "سل، س"):
+        to_visual(row(text), font())
 
 
 def test_fonts_without_such_letters_are_left_alone():

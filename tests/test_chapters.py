@@ -17,7 +17,7 @@ from snapshot.compaction.result import Compaction
 from snapshot.messages import Image, Message, Text, ToolCall, ToolResult, Transcript
 from snapshot.pages.layout import layout_for
 from snapshot.pages.render import Typesetter
-from snapshot.source.repeats import expand_repeats, fold_repeats, folded_offset, original_span
+from snapshot.source.repeats import expand_repeats, fold_chapters, fold_repeats, folded_offset, original_span
 from snapshot.source.source import source_of
 from snapshot.source.text import Source
 from tests.conftest import examples
@@ -28,20 +28,25 @@ MODEL = "claude-haiku-4-5"
 
 @settings(max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow])
 @given(transcripts(), st.lists(st.integers(0, 3000), max_size=4))
-def test_what_stands_behind_a_border_is_folded_as_if_nothing_stood_before(transcript, offsets):
+def test_chapters_are_folded_as_if_nothing_stood_before(transcript, offsets):
     source = source_of(transcript)
-    borders = sorted({min(offset, len(source.text)) for offset in offsets})
-    folded = fold_repeats(source, borders=borders)
+    starts = [0]
+    for offset in sorted({min(offset, len(source.text)) for offset in offsets} - {0}):
+        before = fold_repeats(source, visible_from=starts[-1])
+        place = folded_offset(before, offset)
+        starts.append(original_span(before, place, place)[0])  # it cuts no reference in two
+    starts = sorted(set(starts))
+    folded = fold_chapters(source, starts)
     assert expand_repeats(folded.text, folded.marks) == source.text
-    for number, border in enumerate(borders):
-        alone = fold_repeats(source, visible_from=border, borders=borders[number + 1 :])
-        assert alone.text[:border] == source.text[:border]
-        assert alone.text[border:] == folded.text[folded_offset(folded, border) :]
-        # Nor does what stands before it depend on it, where it cuts no reference in two.
-        before = fold_repeats(source, borders=borders[:number])
-        place = folded_offset(before, border)
-        if original_span(before, place, place)[0] == border:
-            assert folded.text[:place] == before.text[:place]
+    assert sorted(folded.marks) == list(folded.marks)
+    assert len(folded.marks) == len(source.marks) + len(folded.repeats)
+    for number, start in enumerate(starts):
+        alone = fold_chapters(source, starts[number:])
+        assert alone.text[:start] == source.text[:start]
+        assert alone.text[start:] == folded.text[folded_offset(folded, start) :]
+        longer = fold_chapters(source, starts[: number + 1])
+        place = folded_offset(longer, start)
+        assert folded.text[:place] == longer.text[:place]
 
 
 def run_of(length: int, seed: int = 0) -> tuple[Message, ...]:

@@ -189,19 +189,27 @@ def test_a_crash_at_any_moment_leaves_a_whole_run(pages, monkeypatch, at):
         (["render", str(EXAMPLE), "--from", "word"], "word"),
         (["render", str(EXAMPLE), "--font", "none.ttf"], "none.ttf"),
         (["render", str(EXAMPLE), "--threads", "0"], "--threads"),
-        (["read", "no-such-folder"], "no manifest.json there"),
+        (["read", "no-such-folder"], "no such folder; name a folder that `snapshot render` wrote"),
+        (["read", str(HERE / "conftest.py")], "is a file; name a folder that `snapshot render` wrote"),
+        (["verify", "https://example.com/pages"], "is an address, and nothing is fetched"),
+        (["inspect", "https://example.com/session.jsonl"], "is an address, and nothing is fetched"),
         (["layouts", "gpt-99"], "gpt-99"),
         (["frobnicate"], "frobnicate"),
+        (["rendr"], "did you mean render?"),
+        (["render", str(EXAMPLE), "--windw", "5"], "there is no option --windw"),
+        (["compact", str(EXAMPLE), "--windw", "5"], "did you mean --window?"),
+        (["render", str(EXAMPLE), "more"], "'more' is one argument too many"),
+        (["cost", str(EXAMPLE), "--by", "models"], "did you mean model?"),
+        (["session"], "name a command: list, show"),
         ([], "usage"),
     ],
 )
 def test_bad_input_gets_one_clear_line(tmp_path, arguments, problem):
     output = ["-o", str(tmp_path / "out")] if arguments[:1] == ["render"] else []
     done = run(*arguments, *output, stdin=b"", check=None)
-    assert done.returncode == (1 if arguments[:1] == ["read"] else 2)
+    assert done.returncode == 2
     assert problem in done.stderr + done.stdout
-    if done.stderr.startswith("snapshot: "):
-        assert done.stderr.count("\n") == 1
+    assert done.stderr.count("\n") == bool(arguments)
     assert not (tmp_path / "out").exists()
 
 
@@ -290,7 +298,14 @@ def test_damage_is_one_line(pages, damage):
 def test_layouts_lists_and_explains():
     assert len(run("layouts").stdout.splitlines()) == len(list(layout_names())) + 1
     one = run("layouts", "us.anthropic.claude-opus-4-8").stdout
-    for fact in ("1960 × 1764 px", "24,010 a page", "4,410 a page", "resized     no", "as of"):
+    for fact in (
+        "1400 × 1764 px",
+        "17,150 a page",
+        "3,150 a page",
+        "rows        of 175 cells; the longest read: 172 (claude-opus-5), 86 (claude-opus-4-8)",
+        "resized     no",
+        "as of",
+    ):
         assert fact in one
     assert run("layouts", "gemini-3/dense").stdout.startswith("gemini-3/dense: ")
 

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from snapshot.requests.check import check
-from tests.fake_provider import SIGNATURE, FakeProvider, Reply, Seen, call, overflow, refuse, say, think
+from tests.conversations import told_words
+from tests.fake_provider import (
+    SIGNATURE,
+    FakeProvider,
+    Reply,
+    Seen,
+    call,
+    overflow,
+    overloaded,
+    rate_limit,
+    refuse,
+    say,
+    think,
+)
 
 pytestmark = [pytest.mark.clients, pytest.mark.filterwarnings("ignore")]
 
-WORDS = (Path(__file__).resolve().parents[1] / "docs" / "architecture.md").read_text("utf-8").split()
 MODEL, WINDOW = "claude-opus-4-8", 40_000
 CALLS, REFUSED = 32, 24
 
@@ -38,8 +48,7 @@ class Script:
 
 
 def text_of(path: str) -> str:
-    draw = random.Random(path)
-    return f"The file of step {path[1:-3]}. " + " ".join(draw.choices(WORDS, k=600))
+    return f"The file of step {path[1:-3]}. " + told_words(path, 600)
 
 
 def blocks(seen: Seen, kind: str) -> list[dict[str, Any]]:
@@ -111,13 +120,10 @@ def litellm(monkeypatch) -> Any:
     return module
 
 
-def drive(litellm: Any, fake: FakeProvider, *, asynchronous: bool) -> list[dict[str, Any]]:
-    """A loop of calls; where a request is refused, the client sends it again, as clients do."""
-    from snapshot.integrations.litellm import SnapshotCallback
-
-    hook = SnapshotCallback(window=WINDOW)
+def request_of(fake: FakeProvider) -> dict[str, Any]:
+    """What stands beside the messages of each call."""
     parameters = {"type": "object", "properties": {"path": {"type": "string"}}}
-    request = {
+    return {
         "model": f"anthropic/{MODEL}",
         "tools": [{"type": "function", "function": {"name": "read", "parameters": parameters}}],
         "api_base": fake.url,
@@ -126,22 +132,39 @@ def drive(litellm: Any, fake: FakeProvider, *, asynchronous: bool) -> list[dict[
         "num_retries": 0,
         "thinking": {"type": "enabled", "budget_tokens": 1024},
     }
+
+
+def drive(litellm: Any, fake: FakeProvider, way: str) -> list[dict[str, Any]]:
+    """A loop of calls, over the one that is refused."""
+    from snapshot.integrations.litellm import SnapshotCallback
+
+    hook = SnapshotCallback(window=WINDOW)
+    request = request_of(fake)
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Read all files."}]
+    names = ("reader", "reader once more")
+    deployments = [
+        {
+            "model_name": name,
+            "litellm_params": {key: request[key] for key in ("model", "api_base", "api_key")},
+        }
+        for name in names
+    ]
+    router = litellm.Router(model_list=deployments, fallbacks=[{names[0]: [names[1]]}], num_retries=0)
 
     async def ask() -> Any:
-        if not asynchronous:
+        if way == "completion":
             return hook.completion(messages=messages, **request)
+        if way == "acompletion":
+            return await hook.acompletion(messages=messages, **request)
+        if way == "router":  # sends it again by the other name
+            return await router.acompletion(messages=messages, **request | {"model": names[0]})
         try:
             return await litellm.acompletion(messages=messages, **request)
-        except litellm.ContextWindowExceededError:
-            for _ in range(100):  # LiteLLM tells its callbacks in the background
-                if hook.refused:
-                    break
-                await asyncio.sleep(0.05)
+        except litellm.ContextWindowExceededError:  # the client sends it again, as clients do
             return await litellm.acompletion(messages=messages, **request)
 
     async def loop() -> None:
-        if asynchronous:
+        if way in ("router", "client"):
             litellm.callbacks.append(hook)
         for _ in range(CALLS - 2):
             message = (await ask()).choices[0].message
@@ -151,16 +174,46 @@ def drive(litellm: Any, fake: FakeProvider, *, asynchronous: bool) -> list[dict[
                 messages.append({"role": "tool", "tool_call_id": one.id, "content": text_of(path)})
 
     asyncio.run(loop())
+    assert not hook.refused
     return messages
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
-def test_litellm(litellm, asynchronous):
+@pytest.mark.parametrize("way", ["completion", "acompletion", "router", "client"])
+def test_litellm(litellm, way):
     with FakeProvider(reply=Script(), window=10**9) as fake:
-        messages = drive(litellm, fake, asynchronous=asynchronous)
+        messages = drive(litellm, fake, way)
     assert len(messages) == 2 * (CALLS - 2) + 1
     assert not any("image_url" in str(message) for message in messages)  # the caller's own
     assert_sound(fake.requests)
+
+
+@pytest.mark.parametrize("way", ["acompletion", "anthropic_messages"])
+@pytest.mark.parametrize("error", [overflow, rate_limit, overloaded])
+def test_what_went_out_compacted_and_failed_comes_again(litellm, way, error):
+    """Smaller where it was too large, else the same; LiteLLM tells of the request as it went out."""
+    from snapshot.integrations.litellm import SnapshotCallback
+
+    litellm.callbacks.append(SnapshotCallback(window=WINDOW))
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Read all files."}]
+    for n in range(40):  # words alone, which are the same in every form
+        messages.append({"role": "assistant", "content": f"I read {n}: {text_of(f'f{n}.py')}"})
+        messages.append({"role": "user", "content": "Go on."})
+
+    async def ask(fake: FakeProvider) -> None:
+        call = litellm.acompletion if way == "acompletion" else litellm.anthropic_messages
+        request = {key: value for key, value in request_of(fake).items() if key != "tools"}
+        fake.script(error())
+        with pytest.raises(Exception, match=r"(?i)too long|rate limit|overloaded"):
+            await call(messages=messages, **request)
+        await call(messages=messages, **request)
+
+    with FakeProvider(window=10**9) as fake:
+        asyncio.run(ask(fake))
+        failed, taken = fake.requests
+    assert blocks(failed, "image")
+    assert blocks(taken, "image")
+    assert (taken.tokens < failed.tokens) is (error is overflow)
+    assert error is overflow or taken.json == failed.json
 
 
 def test_other_refusals_pass(litellm):

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import snapshot
+from snapshot._cache import ENVIRONMENT
 from snapshot._resources import locate
 from snapshot.errors import SnapshotError
 from snapshot.pages import numba_support as compiled_module
@@ -30,6 +31,7 @@ from snapshot.pages.layout import layout_for
 from snapshot.pages.numba_support import can_compile
 from snapshot.pages.render import Typesetter, _Shared
 from snapshot.raster.compress import PROFILES, compressor_for
+from snapshot.source.marks import DRAWING
 from snapshot.source.source import Source
 from tests.conftest import LAYOUTS, examples, needs_numba, read_back, small
 from tests.test_promises import texts
@@ -172,14 +174,28 @@ def test_numpy_does_the_work_without_numba(monkeypatch):
         can_compile.cache_clear()
 
 
-def test_rendering_a_small_text_loads_nothing_heavy():
+def test_rendering_a_small_text_loads_nothing_heavy(tmp_path):
+    """The first run keeps what later ones then do without: the glyphs, and with them what draws glyphs."""
+    heavy = ("numba", "PIL", "isal", "uharfbuzz", "numpy.ma")
+    drawing = ("freetype", "snapshot.raster.glyph_text", "snapshot.raster.fallback", "tomllib", "wcwidth")
+    file = tmp_path / "text.txt"
+    file.write_text("text \ufeff\u00e9\u200b\n" * 20_000, encoding="utf-8")
     code = (
-        "import sys, snapshot\n"
-        "list(snapshot.render('text\\n' * 20000, model='claude-opus-4-8'))\n"
-        "print([name for name in ('numba', 'PIL', 'isal', 'uharfbuzz') if name in sys.modules])\n"
+        "import sys\n"
+        "from snapshot.__main__ import main\n"
+        f"sys.argv = ['snapshot', 'render', {str(file)!r}, '-o', {str(tmp_path / 'pages')!r}]\n"
+        "main()\n"
+        f"print([name for name in {heavy} if name in sys.modules])\n"
+        f"print([name for name in {drawing} if name in sys.modules])\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    for kept in (False, True):
+        environment = {**os.environ, ENVIRONMENT: str(tmp_path / "kept")}
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+        )
+        loaded, drew = done.stdout.splitlines()[-2:]
+        assert loaded == "[]"
+        assert (drew == "[]") == kept, drew
 
 
 @given(st.integers(0, 60), st.integers(1, 5), st.integers(1, 4))
@@ -197,34 +213,40 @@ def test_threads_share_an_iterator_and_each_item_comes_once(count, most, threads
     assert all(part == sorted(part) for part in parts)
 
 
-def pixels_of(face: str, cell: tuple[int, int]) -> str:
-    """A digest of the pixels of some pages in a face, by Pillow."""
+def pixels_of(face: str, cell: tuple[int, int], drawing: int = DRAWING) -> str:
+    """A digest of the pixels of some pages in a face, by Pillow, with marks that are drawn in some way."""
     layout = replace(layout_for(name="claude-high"), face=face, cell=cell, width=1000, height=1000)
     text = (
         "def read(path):\n    return [row.strip() for row in open(path)]\n\nZażółć → “ñ” Ünïcödé ±²½ …\n"
         * 400
     )
     sha = sha256()
-    for page in Typesetter(layout).pages(Source(text), threads=1):
+    setting = Typesetter(layout)
+    setting.face = replace(setting.face, marks=drawing)
+    for page in setting.pages(Source(text), threads=1):
         with Image.open(BytesIO(page.png)) as image:
             sha.update(repr(image.size).encode() + np.asarray(image.convert("L")).tobytes())
     return sha.hexdigest()[:16]
 
 
 @pytest.mark.parametrize(
-    ("face", "cell", "digest"),
+    ("face", "cell", "former", "digest"),
     [
-        ("fira-8x16", (8, 16), "9c4545a8261ea48a"),
-        ("drawn-8x13", (8, 13), "04e96c2c4517e5a5"),
-        ("drawn-9x16", (9, 16), "d5f713b1ce3961db"),
-        ("drawn-7x13", (7, 13), "71eaea03a9096b43"),
-        ("drawn-6x11", (6, 11), "978f524afbb9e060"),
-        ("drawn-11x16", (11, 16), "756e2cacca8f4cbc"),
+        ("fira-8x16", (8, 16), "9c4545a8261ea48a", "0f820ad4be869b75"),
+        ("drawn-8x13", (8, 13), "04e96c2c4517e5a5", "eb197eaa8e27e306"),
+        ("drawn-9x16", (9, 16), "d5f713b1ce3961db", "f56c6d8823b910c0"),
+        ("drawn-7x13", (7, 13), "71eaea03a9096b43", "fb4ce94c413903c1"),
+        ("drawn-6x11", (6, 11), "978f524afbb9e060", "d27b79ba3a3e6fd4"),
+        ("drawn-11x16", (11, 16), "756e2cacca8f4cbc", "13bd7d4ad5c5b657"),
     ],
 )
-def test_pixels_are_those_of_earlier_versions(face, cell, digest):
-    """Only a change of the face or of the setting may change them: no other way to draw or compress."""
+def test_pixels_are_those_of_earlier_versions(face, cell, former, digest):
+    """Only a change of the face or of the setting may change them: no other way to draw or compress.
+
+    Pages of the marks of before are still made to the pixel, so that they are still read.
+    """
     assert pixels_of(face, cell) == digest
+    assert pixels_of(face, cell, 1) == former
 
 
 def test_the_level_goes_by_whether_cells_are_whole_bytes():

@@ -125,7 +125,7 @@ def test_fresh_text_is_by_seed_and_no_text_that_faces_were_drawn_by():
         assert len([string for row in found for string in exact_strings(row)]) > 40
     assert fresh_transcript(41, 500) == fresh_transcript(41, 500)
     marked = marked_rows(41)
-    assert {"↵", "⇥", "❶"} <= {*"".join(marked)}
+    assert {"↵", "⇥", "❹"} <= {*"".join(marked)}
     assert all(len(without_marks(row)) == len(row) and without_marks(row).isascii() for row in marked)
 
 

@@ -19,9 +19,12 @@ from snapshot.transcripts.continued import continued, forget, rows_of
 from tests.conversations import conversations, long_conversation
 
 KEYS = {"openai": "messages", "anthropic": "messages", "openai-responses": "input", "gemini": "contents"}
+FORMS = (*KEYS, "langchain")
 
 
 def items_of(transcript: Transcript, api: str) -> list[dict[str, Any]]:
+    if api not in KEYS:
+        return json.loads(snapshot.dump(transcript, api).data)
     return copy.deepcopy(snapshot.request(transcript, api)[KEYS[api]])
 
 
@@ -86,7 +89,7 @@ def change(draw: Callable[..., Any], items: list[Any]) -> None:
         items.pop(draw(st.integers(0, len(items) - 1)))
 
 
-@pytest.mark.parametrize("api", KEYS)
+@pytest.mark.parametrize("api", FORMS)
 @given(st.data())
 @settings(max_examples=25)
 def test_a_list_that_grows_and_changes_reads_as_at_first_sight(api: str, data: st.DataObject):
@@ -105,7 +108,7 @@ def test_a_list_that_grows_and_changes_reads_as_at_first_sight(api: str, data: s
         assert repr(items) == repr(given_items)
 
 
-@pytest.mark.parametrize("api", ["openai", "anthropic", "openai-responses"])
+@pytest.mark.parametrize("api", ["openai", "anthropic", "openai-responses", "langchain"])
 def test_what_is_known_is_the_same_object_and_only_the_end_is_read(api: str, monkeypatch: pytest.MonkeyPatch):
     forget()
     whole = items_of(long_conversation(40), api)

@@ -16,6 +16,7 @@ from snapshot.models.catalog import ENVIRONMENT
 from snapshot.pages import folder as pages_folder
 from snapshot.pages.layout import layout_for, layout_shape
 from snapshot.pages.manifest import load_manifest
+from snapshot.source.marks import DRAWING
 from tests.conversations import long_conversation
 from tests.test_cli import run
 
@@ -78,5 +79,5 @@ def test_an_archive_of_a_former_face_is_paginated_anew(former):
     overview = pytest.importorskip("snapshot.proxy.overview", exc_type=ImportError)
     assert overview.page_png(archive, 1) is not None
     layout = layout_for(MODEL)
-    assert layout_shape(layout.name) == f"{layout.face} {layout.width}x{layout.height} 0"
+    assert layout_shape(layout.name) == f"{layout.face} {layout.width}x{layout.height} 0 marks {DRAWING}"
     assert layout_shape("no/such") == ""

@@ -20,7 +20,11 @@ from snapshot.transcripts import load
 from tests.conftest import HERE
 from tests.test_docs import talk
 
-FORMER = json.loads((HERE / "data" / "former_words.json").read_text(encoding="utf-8"))
+FORMER, SECOND = (
+    json.loads((HERE / "data" / f"{name}.json").read_text(encoding="utf-8"))
+    for name in ("former_words", "former_words_2")
+)
+"""Archives in their requests, made by versions whose words were the first and the second."""
 
 
 def words(messages: tuple[Message, ...]) -> list[str]:
@@ -42,7 +46,7 @@ def parts_of(body: dict[str, Any]) -> list[str]:
 # --- only what occurs
 
 SHOWN = {
-    "tab": ("a\tb", "⇥ is a tab"),
+    "tab": ("a\tb", "faint dots is a tab"),
     "foreign": ("caf\u00e9 \u4e2d", "hexadecimal"),
     "right to left": ("\u05d0\u05d1", "right to left"),
     "entries": ("⁋user\nhi", "opens an entry"),
@@ -69,9 +73,38 @@ def test_what_is_long_but_not_random_is_not_called_illegible(text):
 
 
 def test_the_guide_says_when_not_to_trust_the_eye():
-    for guide in (reading_guide(marks=()), reading_guide(lines=True)):
+    for guide in (reading_guide(marks=()), reading_guide(way="lines")):
         assert "null" in guide
         assert "do\nnot guess" in guide
+
+
+@pytest.mark.parametrize("way", ["rows", "columns", "lines"])
+def test_how_pages_are_read_is_said_of_those_that_are_read_so(way):
+    guide = reading_guide(way=way, marks=())
+    assert ("read row after row; where a row ends" in guide) == (way != "lines")
+    assert ("part a page into columns" in guide) == (way == "columns")
+    assert ("A row of a column is a line" in guide) == (way == "lines")
+    assert ("hatched cell at the end of a row is filling" in guide) == (way != "lines")
+
+
+@pytest.mark.parametrize("words_of", [1, WORDS])
+def test_columns_are_told_before_the_first_page_that_has_them(words_of):
+    done = compact(talk(60), model="claude-opus-4-8", window=60_000, layout="claude-standard")
+    assert done.archive is not None
+    archive = replace(done.archive, words=words_of)
+    count = len(archive.pages)
+    assert count > 3
+    plain = words(archive_messages(archive))
+    assert "columns" not in "\n".join(text for text in plain if not text.startswith(CLOSING))
+    for first in range(count):
+        ways = ("rows",) * first + ("columns",) * (count - first)
+        said = words(archive_messages(replace(archive, ways=ways)))
+        told = [at for at, text in enumerate(said) if "part a page into columns" in text]
+        pages = [at for at, text in enumerate(said) if text == "IMAGE"]
+        assert len(told) == 1
+        assert told[0] < pages[first]
+        assert not first or told[0] > pages[first - 1]
+    assert Archive.from_json(replace(archive, ways=("columns",) * count).to_json()).ways[0] == "columns"
 
 
 # --- the request as a model reads it
@@ -84,7 +117,7 @@ def test_a_request_says_each_thing_once():
     whole = "\n".join(said)
     assert whole.count("Exact strings, spelled as they are") == 1
     assert "Exact strings on the pages" not in whole
-    assert "⇥" not in next(text for text in said if text.startswith(OPENING))
+    assert "tab" not in next(text for text in said if text.startswith(OPENING))
     lead = next(text for text in said if text.startswith(OPENING))
     assert "The request that is live is the last one that the user made, wherever it stands" in lead
     assert "read_archive" in lead
@@ -140,10 +173,11 @@ def test_a_note_comes_before_the_first_page_that_wants_it_and_nothing_before_cha
 # --- old words
 
 
-def test_an_archive_of_former_words_is_found_in_its_request():
-    archive = Archive.from_json(json.dumps(FORMER["archive"]))
-    assert archive.words == 1 < WORDS
-    there = load(json.dumps(FORMER["request"]).encode())
+@pytest.mark.parametrize(("former", "version"), [(FORMER, 1), (SECOND, 2)])
+def test_an_archive_of_former_words_is_found_in_its_request(former, version):
+    archive = Archive.from_json(json.dumps(former["archive"]))
+    assert archive.words == version < WORDS
+    there = load(json.dumps(former["request"]).encode())
     whole = archive.restore(there)
     assert len(whole.messages) == len(there.messages) + len(archive.messages)
     texts = [text for message in whole.messages for text in words((message,))]
@@ -153,9 +187,13 @@ def test_an_archive_of_former_words_is_found_in_its_request():
         replace(archive, words=WORDS).restore(there)
 
 
-def test_what_is_gone_on_with_keeps_its_words():
-    archive = Archive.from_json(json.dumps(FORMER["archive"]))
-    lead = FORMER["request"]["messages"][0]["content"][1]["text"]
+@pytest.mark.parametrize("former", [FORMER, SECOND])
+@pytest.mark.parametrize("stale", [False, True])
+def test_what_is_gone_on_with_keeps_its_words_unless_its_pages_are_set_anew(former, stale):
+    archive = Archive.from_json(json.dumps(former["archive"]))
+    assert archive.stale, "marks are drawn otherwise now"
+    archive = replace(archive, stale=stale)
+    lead = former["request"]["messages"][0]["content"][1]["text"]
     assert words(archive_messages(archive))[0] == lead
     more = [
         {"role": "assistant", "content": "Yes. " * 3000},
@@ -163,12 +201,15 @@ def test_what_is_gone_on_with_keeps_its_words():
         {"role": "assistant", "content": "Well. " * 3000},
         {"role": "user", "content": "Go on."},
     ]
-    body = {"messages": [*FORMER["request"]["messages"], *more]}
+    body = {"messages": [*former["request"]["messages"], *more]}
     done = compact(body, model="claude-opus-4-8", window=14_000, archive=archive)
     assert done.archive is not None
-    assert done.archive.words == 1
-    assert lead in parts_of(done.request("anthropic"))
-    assert Archive.from_json(done.archive.to_json()).words == 1
+    assert done.archive.words == (WORDS if stale else archive.words)
+    said = parts_of(done.request("anthropic"))
+    assert lead in said or stale or archive.words > 1, "the second words go by what is on the first page"
+    assert any("is that many blanks." in text for text in said) is not stale
+    assert any("the gap behind it is none" in text for text in said) is stale
+    assert Archive.from_json(done.archive.to_json()).words == done.archive.words
 
 
 def test_images_stand_where_they_stood():

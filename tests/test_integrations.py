@@ -6,7 +6,6 @@ import copy
 import json
 import random
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,16 +16,16 @@ from snapshot.compaction.chain import chain_of
 from snapshot.integrations import Archives, Keeper, SqliteArchives
 from snapshot.requests.check import check
 from snapshot.transcripts import from_messages
+from tests.conversations import told_words
 
 MODEL = "claude-opus-4-8"
-WORDS = (Path(__file__).resolve().parents[1] / "docs" / "architecture.md").read_text("utf-8").split()
 WINDOW = 30_000
 
 
 def step(n: int, draw: random.Random, size: int = 400) -> list[dict[str, Any]]:
     """A call and its result."""
     asked = {"type": "tool_use", "id": f"toolu_{n}", "name": "Bash", "input": {"command": f"cat f{n}.py"}}
-    words = " ".join(draw.choices(WORDS, k=size))
+    words = told_words(draw.random(), size)
     return [
         {"role": "assistant", "content": [{"type": "text", "text": f"I read file {n}."}, asked]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": words}]},

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from tests.conversations import told_words
 from tests.fake_provider import FakeProvider, Reply, Seen, call, say
 
 pytestmark = pytest.mark.clients
@@ -47,10 +47,8 @@ def images(seen: Seen) -> list[str]:
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A folder with long files, and no keys but those of the fake."""
-    draw = random.Random(7)
-    words = (DOCS.parent / "architecture.md").read_text("utf-8").split()
     for number in range(CALLS + 1):
-        (tmp_path / f"f{number}.txt").write_text(" ".join(draw.choices(words, k=600)), "utf-8")
+        (tmp_path / f"f{number}.txt").write_text(told_words(number, 600), "utf-8")
     monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
         if name.endswith(("_API_KEY", "_BASE_URL")):

@@ -12,11 +12,13 @@ from PIL import Image
 
 from benchmarks.lab_glyphs import GlyphSet, atlas_glyphs, drawn_glyphs, font_glyphs
 from benchmarks.observer import observe
+from snapshot.costs.costs import example_models
 from snapshot.errors import FontError, LayoutError
 from snapshot.legibility.kinds import KINDS, scored
 from snapshot.legibility.resized import ASCII, read_as_sent, read_resized, resampled, resize_matrix
 from snapshot.models.catalog import profiles
-from snapshot.models.trials import Trial, expected, trial_from
+from snapshot.models.ids import model_key
+from snapshot.models.trials import Trial, as_wide, expected, trial_from, widest_read
 from snapshot.pages.layout import layout_for
 from snapshot.raster.atlas import atlas_for
 from snapshot.raster.face import load_face
@@ -256,6 +258,49 @@ def test_what_is_borrowed_from_a_sibling_says_so():
     assert only.recall == pytest.approx(0.125), "its own at 160, and not its sibling's at 40"
 
 
+def of_rows(columns: int, right: int, *, what: str = "exact", model: str = "one*", width: int = 9) -> Trial:
+    return Trial(
+        model, (width, 16), "glyphs", what, right / 20, "2026-08", "somebody", right, 20, columns=columns
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "longest"),
+    [
+        ([], 0),
+        ([of_rows(0, 20)], 0),  # read, but nobody says how long its rows were
+        ([of_rows(84, 20), of_rows(172, 20)], 172),
+        ([of_rows(84, 20), of_rows(172, 13)], 84),  # 13 of 20 is below the floor
+        ([of_rows(84, 20), of_rows(300, 20, what="gist"), of_rows(300, 2)], 84),  # gist beside values is none
+        ([of_rows(84, 20, what="gist")], 84),  # but where nothing else was asked
+        ([of_rows(84, 20), of_rows(400, 20, what="hashes", width=5)], 400),
+        ([of_rows(72, 20, model="two"), of_rows(172, 1)], 72),  # what one model fails at, another may read
+        ([of_rows(84, 20), of_rows(172, 20), *[of_rows(172, 3)] * 2], 84),  # 26 of 60 together
+    ],
+)
+def test_the_longest_rows_that_were_read(rows, longest):
+    found = widest_read(rows)
+    assert (found.columns if found else 0) == longest
+
+
+def test_rows_longer_than_any_that_were_read_are_no_promise():
+    trials = (of_rows(84, 20), of_rows(172, 20, model="two"))
+    for columns, said in ((80, ""), (88, ""), (89, "longer than any that were read"), (245, "84 columns")):
+        found = expected(trials, "one-1", 144, columns=columns)
+        assert found is not None
+        assert bool(found.doubt(0.7)) == bool(said)
+        assert said in found.doubt(0.7)
+    sibling = expected(trials, "three", 144, columns=175)
+    assert sibling is not None
+    assert sibling.widest is trials[1]
+    unsaid = expected((of_rows(0, 20),), "one-1", 144, columns=80)
+    assert unsaid is not None
+    assert "how long rows may be is not known" in unsaid.doubt(0.7)
+    unasked = expected(trials, "one-1", 144)
+    assert unasked is not None
+    assert unasked.doubt(0.7) == ""
+
+
 def test_hashes_are_expected_for_themselves():
     found = expected(TRIALS, "two", 40, hashes=True)
     assert found is not None
@@ -308,6 +353,50 @@ def test_what_trials_say_is_in_the_layouts():
     assert by_area == [0.351, 0.755, 0.806]
     assert said(gemini, "gemini-3-5-flash", 128) == 0.807 < said(gemini, "gemini-3-5-flash", 176) == 0.934
     assert all(trial.source and trial.as_of for reader in profiles() for trial in reader.trials)
+
+
+def test_the_evidence_is_told_as_it_was_published():
+    """What was misread once: padding for ink, values for gist, a few answers for many."""
+    claude = layout_for("claude-opus-4-8").reader.trials
+    sweep = [t for t in claude if t.columns == 72]
+    assert [(t.cell, t.right, t.of) for t in sorted(sweep, key=lambda t: t.area)] == [
+        ((5, 8), 2, 20), ((7, 10), 7, 20), ((10, 16), 19, 20), ((14, 22), 19, 20), ((20, 32), 20, 20)
+    ]  # fmt: skip
+    assert all(("spaced" in t.glyphs) == (t.cell != (5, 8)) and "5x8 pixel font" in t.glyphs for t in sweep)
+    assert not any("grey" in t.glyphs for t in claude)
+    five = expected(claude, "claude-opus-5-5", 144, columns=172)
+    assert five is not None
+    assert (five.recall, five.answers, five.doubt(0.7)) == (1, 100, "")
+    assert [(t.what, t.wrong, t.columns) for t in five.trials] == [("exact", 0, 172)]
+    four = expected(claude, "claude-opus-4-8", 144, columns=86)
+    assert four is not None
+    assert (four.answers, four.borrowed) == (8, False)
+    assert "59 of 98 gist questions" in four.doubt(0.7)
+    longer = expected(claude, "claude-opus-4-8", 144, columns=175)
+    assert longer is not None
+    assert "longer than any that were read (claude-opus-4-8" in longer.doubt(0.7)
+    sonnet = expected(claude, "claude-sonnet-5-5", 144)
+    assert sonnet is not None
+    assert "very model" in sonnet.doubt(0.7)
+    for reader in profiles():
+        for one in reader.trials:
+            assert one.glyphs
+            assert one.of or one.what == "questions", "only scores of questions come without their number"
+
+
+@pytest.mark.parametrize(
+    "model", sorted({*example_models(), "claude-opus-5-5", "gemini-3.5-flash", "gpt-5.5"})
+)
+def test_only_what_was_tried_at_that_length_is_certain(model):
+    layout = layout_for(model)
+    area = layout.cell[0] * layout.cell[1]
+    found = expected(layout.reader.trials, model_key(model), area, columns=layout.row_width)
+    own = [trial for trial in layout.reader.trials if trial.fits(model_key(model))]
+    longest = widest_read(own)
+    if found is not None and not found.doubt(0.7):
+        assert own
+        assert longest is not None
+        assert as_wide(layout.row_width, longest.columns)
 
 
 @pytest.mark.parametrize("face", ["fira-8x16", "drawn-9x16", "drawn-6x11"])

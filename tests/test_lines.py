@@ -11,9 +11,8 @@ from snapshot.pages.layout import layout_for
 from snapshot.pages.render import Typesetter
 from snapshot.source import marks
 from snapshot.source.source import Source
-from snapshot.typeset.columns import column_width
+from snapshot.typeset.columns import column_width, slots_of
 from snapshot.typeset.fold import fold
-from snapshot.typeset.lines import slots_of
 from snapshot.typeset.prepared import PreparedText
 from tests.conftest import read_back, small
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import random
 import subprocess
 import sys
 from collections import Counter
@@ -20,26 +19,23 @@ from snapshot.messages import Text, Transcript
 from snapshot.requests import request
 from snapshot.transcripts import dump, load
 from snapshot.transcripts.resuming import resumption
+from tests.conversations import told_words
 from tests.fake_provider import FakeProvider, Seen, call, say, think
-from tests.npm_agents import Agent, modules, needs
+from tests.npm_agents import CLAUDE, GPT, TOOLS, Agent, modules, needs, offered
 
-pytestmark = [pytest.mark.clients, pytest.mark.slow]
+pytestmark = [pytest.mark.clients, pytest.mark.npm, pytest.mark.slow]
 
-WORDS = (Path(__file__).resolve().parents[1] / "docs" / "architecture.md").read_text("utf-8").split()
-CLAUDE, GPT = "claude-opus-4-8", "gpt-5.6-sol"
 SEAL = base64.b64encode(b"signed by nobody").decode()
 
 
 def conversation(steps: int, model: str = CLAUDE) -> Transcript:
     """A run of tool calls with signed thinking, as Anthropic has it."""
-    draw = random.Random(steps)
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Mend the importer."}]
     for n in range(steps):
         asked = {"type": "tool_use", "id": f"toolu_{n}", "name": "Bash", "input": {"command": f"cat f{n}.py"}}
         thought = {"type": "thinking", "thinking": f"Step {n}.", "signature": SEAL}
         said = [thought, {"type": "text", "text": f"I read file {n}."}, asked]
-        words = " ".join(draw.choices(WORDS, k=400))
-        result = {"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": words}
+        result = {"type": "tool_result", "tool_use_id": f"toolu_{n}", "content": told_words(n, 400)}
         messages += [{"role": "assistant", "content": said}, {"role": "user", "content": [result]}]
     messages.append({"role": "assistant", "content": [{"type": "text", "text": "All is read."}]})
     return from_messages({"model": model, "messages": messages})
@@ -82,8 +78,8 @@ def kinds_of(seen: Seen) -> Counter[str]:
 
 
 def asked_last(fake: FakeProvider) -> Seen:
-    """The last request that holds a conversation."""
-    return [seen for seen in fake.requests if seen.json and not seen.count and seen.api][-1]
+    """The last request of the agent's own."""
+    return [seen for seen in fake.requests if offered(seen)][-1]
 
 
 def resumed(agent: Agent, tool: str, transcript: Transcript, fake: FakeProvider) -> Seen:
@@ -94,26 +90,17 @@ def resumed(agent: Agent, tool: str, transcript: Transcript, fake: FakeProvider)
     assert found is not None
     if tool == "claude":
         (agent.claude_sessions / found.name).write_bytes(data)
-        agent.claude("--model", CLAUDE, *found.command.split()[1:], "Go on")
+        agent.ask(tool, *found.command.split()[1:], "Go on")
     elif tool == "codex":
         folder = Path(found.folder.replace("~/.codex", str(agent.folder / "codex")))
         folder.mkdir(parents=True)
         (folder / found.name).write_bytes(data)
-        agent.codex(*found.command.split()[1:], "Go on")
+        agent.ask(tool, *found.command.split()[1:], "Go on")
     else:
         path = agent.folder / "session.jsonl"
         path.write_bytes(data)
-        run = agent.pi if tool == "pi" else agent.omp
-        run("--session", str(path), "--provider", "anthropic", "--model", CLAUDE, "Go on")
+        agent.ask(tool, "--session", str(path), "Go on")
     return asked_last(fake)
-
-
-TOOLS = [
-    pytest.param("claude", marks=needs("claude")),
-    pytest.param("codex", marks=needs("codex")),
-    pytest.param("pi", marks=needs("pi")),
-    pytest.param("omp", marks=needs("omp", "bun")),
-]
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -145,27 +132,26 @@ def test_pages_of_a_compacted_session_arrive_as_they_are(tool, tmp_path):
 
 @needs("claude")
 def test_claude_code_is_told_of_its_pages_over_two_compactions(tmp_path):
-    draw = random.Random(3)
     with FakeProvider(window=10**9) as fake:
+        fake.scripted = lambda seen: bool(offered(seen)) or "summary" in json.dumps(seen.json)
         agent = Agent(tmp_path, fake.url)
         for n in range(5):
-            (agent.project / f"f{n}.txt").write_text(" ".join(draw.choices(WORDS, k=900)), "utf-8")
+            (agent.project / f"f{n}.txt").write_text(told_words(n, 900), "utf-8")
         agent.run(sys.executable, "-m", "snapshot", "claude-code", "install", "--yes")
         fake.script(*(call("Bash", command=f"cat f{n}.txt") for n in range(3)), say("Read three."))
-        said = agent.claude("--model", CLAUDE, "--output-format", "json", "Read the files")
+        said = agent.ask("claude", "--output-format", "json", "Read the files")
         session = json.loads(said.strip().splitlines()[0])["session_id"]
-        go_on = ("--model", CLAUDE, "--resume", session)
         fake.script(say("<summary>Three files were read.</summary>"))
-        agent.claude(*go_on, "/compact")
+        agent.go_on("claude", "/compact")
         fake.script(*(call("Bash", command=f"cat f{n}.txt") for n in (3, 4)), say("Read two more."))
-        agent.claude(*go_on, "Go on")
+        agent.go_on("claude", "Go on")
         fake.script(say("<summary>Two more were read.</summary>"))
-        agent.claude(*go_on, "/compact")
+        agent.go_on("claude", "/compact")
         home = agent.folder / "claude" / "snapshot" / session
         pages = [sorted((home / str(n)).glob("page-*.png")) for n in (1, 2)]
         texts = [next((home / str(n)).glob("source-*.txt")).read_text("utf-8") for n in (1, 2)]
         fake.script(call("Read", file_path=str(pages[0][0])), say("I see."))
-        agent.claude(*go_on, "Look it up")
+        agent.go_on("claude", "Look it up")
         seen = asked_last(fake)
     first = (agent.project / "f0.txt").read_text("utf-8")
     fourth = (agent.project / "f3.txt").read_text("utf-8")
@@ -183,7 +169,7 @@ def test_what_claude_code_writes_is_read_as_it_was_sent(tmp_path):
         agent = Agent(tmp_path, fake.url)
         (agent.project / "a.py").write_text("print('hello')\n")
         fake.script(think("Let me see.", call("Bash", command="echo hi")), say("Done."))
-        agent.claude("--model", CLAUDE, "Look at @a.py please")
+        agent.ask("claude", "Look at @a.py please")
     transcript = load(next(agent.claude_sessions.glob("*.jsonl")))
     assert [message.role for message in transcript.messages] == [
         "user",
@@ -204,7 +190,7 @@ def test_what_codex_writes_is_read_as_it_was_sent(tmp_path):
         agent = Agent(tmp_path, fake.url)
         (agent.project / "AGENTS.md").write_text("Be brief.\n")
         fake.script(think("Let me see.", call("shell", command=["echo", "hi"])), say("Done."))
-        agent.codex("Say hi please")
+        agent.ask("codex", "Say hi please")
         sent = asked_last(fake).json["input"]
     transcript = load(next((agent.folder / "codex" / "sessions").rglob("*.jsonl")), as_sent=True)
     assert transcript.diagnostics == ()

@@ -316,7 +316,7 @@ def test_command_prints_one_object(session, capsys):
     assert [item["policy"] for item in policies] == ["drop", "text"]
     rows = policies[0]["requests"]
     assert sum(row["read"] for row in rows) == policies[0]["read"]
-    assert sum(Decimal(row["usd"]) for row in rows) == Decimal(policies[0]["usd"])
+    assert sum(row["usd"] for row in rows) == pytest.approx(policies[0]["usd"])
 
 
 @pytest.mark.parametrize(

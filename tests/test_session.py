@@ -309,10 +309,45 @@ def test_a_compaction_that_does_nothing_writes_nothing(history):
     assert history.branch() == before
 
 
+def images(sent):
+    parts = (part for message in sent.transcript.messages for part in message.parts)
+    return [part.data for part in parts if isinstance(part, Image)]
+
+
+@pytest.mark.parametrize("model", ["glm-4.6", "gpt-3.5-turbo", "deepseek-chat"])
+def test_a_model_without_vision_is_sent_no_page(store, model):
+    long = long_conversation(400, size=2000)
+    history = store.create("long", model=MODEL, format="anthropic", messages=long.messages)
+    assert history.compact(window=60_000).checkpoint
+    assert images(history.project())
+    history.set_model(model)
+    sent = history.project()
+    assert not images(sent)
+    assert sent.made_for == ""
+    assert "Images of earlier messages" not in str(sent.lead)
+    assert [message for _, message in sent.kept] == list(long.messages[len(long.messages) - len(sent.kept) :])
+
+
+def test_the_same_pages_go_to_a_model_that_reads_the_same(store):
+    history = store.create("long", model=MODEL, format="anthropic", messages=long_conversation(60).messages)
+    assert history.compact(window=8000).checkpoint
+    sent = history.project()
+    history.set_model("claude-opus-5")
+    assert history.project().lead == sent.lead
+
+
 def test_another_reader_gets_pages_of_its_own(store):
     history = store.create("long", model=MODEL, format="anthropic", messages=long_conversation(60).messages)
     assert history.compact(window=8000).checkpoint
+    record, former = history.path(), history.project()
     history.set_model("gpt-5.5")
+    sent = history.project()
+    assert sent.made_for == "gpt-5.5", "before it is compacted again, too"
+    assert images(sent)
+    assert images(sent) != images(former)
+    history.append(turn("another"))
+    assert history.project().lead == sent.lead, "what is new is added at the end"
+    assert history.path()[: len(record)] == record
     done = history.compact(window=8000)
     assert done.checkpoint is not None
     assert done.checkpoint.archive is not None

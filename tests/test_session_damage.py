@@ -290,3 +290,13 @@ def test_values_of_another_type_are_damage(path, column, value):
         list(show(path, "talk"))
     with in_one_line():
         repaired(path, derived=column in ("jump", "depth", "checkpoint"))
+
+
+def test_a_damaged_name_in_the_schema_is_told(path):
+    """SQLite quotes it, and its words are no UTF-8."""
+    data = path.read_bytes()
+    at = data.index(b"tablelabels")
+    path.write_bytes(data[: at + 8] + b"\xd9" + data[at + 9 :])
+    with pytest.raises(SessionDamaged, match=r"damaged .* `snapshot session salvage`") as told:
+        Store(path)
+    assert "\n" not in str(told.value)

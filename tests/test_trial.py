@@ -24,6 +24,7 @@ from snapshot.pages.layout import layout_for
 from snapshot.redaction import Redactor
 from snapshot.trial.arms import arm_of, default_arms, first_arms
 from snapshot.trial.journal import NAME, Journal, Record
+from snapshot.trial.offline import offline_readers, recalls
 from snapshot.trial.plan import Call, Plan, plan_of
 from snapshot.trial.results import counted, results_of
 from snapshot.trial.rows import rows_of, toml_of
@@ -33,7 +34,7 @@ from snapshot.trial.sending import NotSent, Prompt, Reply, Unknown
 from snapshot.trial.statistics import Cells, bounds, calibrated, paired, spearman
 from snapshot.trial.texts import EXACT, trial_text
 from tests.test_cli import run as command
-from tests.trial_players import MODEL, Player, answer, small_plan
+from tests.trial_players import MODEL, READER_FACE, Player, answer, small_plan
 
 MUCH = Decimal(100)
 
@@ -122,6 +123,29 @@ def test_arms_that_say_nothing_are_refused():
     for name in ("", "fira-9x16:9000", "no-such-face", "fira-9x16:999", "fira-9x16=/no/such/font.ttf", "a b"):
         with pytest.raises(SnapshotError):
             arm_of(name, layout)
+
+
+def test_arms_have_the_rows_and_columns_that_their_names_say():
+    layout = layout_for("gpt-5.6-sol")
+    assert layout.row_width == 80
+    for name, width, count, rows in (
+        ("fira-8x18", 640, 1, 80), ("fira-8x18:172", 1376, 1, 172), ("fira-8x18/2", 1304, 2, 80),
+        ("fira-8x18:86/2", 1400, 2, 86), ("fira-8x16:60", 480, 1, 60), ("fira-8x18/lines", 640, 1, 80),
+        ("fira-8x18:60/lines", 480, 1, 60),
+    ):  # fmt: skip
+        arm = arm_of(name, layout)
+        own = arm.layout
+        assert (own.width, own.columns_of_text, arm.columns, arm.resized) == (width, count, rows, False), name
+        assert bool(own.text_columns) == name.endswith("lines")
+        assert ("part a page into columns" in arm.guide) == (own.flow_columns > 1)
+    # Of a page in columns an arm has them too, unless it is told its rows.
+    columned = layout_for("azure/gpt-5.6-sol")
+    assert arm_of("fira-8x16", columned).layout.flow_columns == 2
+    assert arm_of("fira-8x16:86", columned).layout.flow_columns == 1
+    for model in ("gpt-5.6-sol", "claude-opus-4-8", "gemini-3.8-flash", "claude-haiku-4-5", "grok-4.7"):
+        arms = default_arms(layout_for(model))
+        assert not any(arm.resized for arm in arms if not arm.whole_page)
+        assert len({arm.columns for arm in arms if arm.layout.face == layout_for(model).face}) > 1
 
 
 def test_no_price_is_an_error():
@@ -399,6 +423,10 @@ def test_every_outcome_of_a_question():
     assert outcomes("", "refusal") == {"refused": 34}
     assert outcomes("I would rather not.") == {"unreadable": 34}
     assert outcomes("[" * 100_000) == {"unreadable": 34}
+    # An escape that JSON does not have, and numbers of any length: answers, if wrong ones.
+    assert outcomes('{"1": "C:\\d", "2": 3, ')["unreadable"] == 0
+    assert outcomes('{"1": ' + "9" * 5000 + ', "2": "x"')["unreadable"] == 0
+    assert outcomes(whole[:-1] + ', "' + "9" * 5000 + '": "x"}') == {"right": 34}
     half = outcomes(whole[: len(whole) // 2], "length")
     assert half["cut off"] + half["right"] == 34
     assert 5 < half["right"] < 30
@@ -498,6 +526,32 @@ def test_calibration_stays_finite_where_all_was_right_and_needs_something_that_v
     assert all(abs(value) < 100 for value in fit.coefficients.values())
     assert calibrated([]) is None
     assert calibrated(perfect[:1]) is None
+
+
+# --- offline readers
+
+
+def test_an_offline_reader_reads_column_after_column(tmp_path):
+    """A reader that knows the face finds all strings, also those that a column's edge cuts in two."""
+    names = (READER_FACE, f"{READER_FACE}:38/2", f"{READER_FACE}:38/lines", f"{READER_FACE}/lines")
+    planned = small_plan(*names, pages=1)
+    run(planned, Player(planned), tmp_path, budget=MUCH)
+    results = results_of(tmp_path)
+    assert {arm.flow_columns for arm in results.arms} == {1, 2}
+    assert any(arm.text_columns > 1 or arm.flow_columns > 1 for arm in results.arms)
+    (reader,) = offline_readers(["tests.trial_players:exact_reader"], installed=False).values()
+    found = recalls(results, reader)
+    assert len(found) == len(results.arms) * len(EXACT)
+    assert all(right == of > 0 for right, of in found.values()), found
+    said = command("trial", "score", tmp_path, "--reader", "tests.trial_players:exact_reader").stdout
+    assert "exact_reader: Spearman over 4 arms" in said
+    assert "tesseract" not in said
+
+
+@pytest.mark.parametrize("name", ["no_such_module:read", "tests.trial_players:nothing", "json", ":", "json:"])
+def test_what_is_no_reader_is_one_line(name):
+    with pytest.raises(SnapshotError, match="is no reader"):
+        offline_readers([name], installed=False)
 
 
 # --- rows

@@ -13,8 +13,9 @@ from wcwidth import iter_graphemes
 from snapshot.pages.layout import layout_for
 from snapshot.pages.render import Typesetter
 from snapshot.source import marks
-from snapshot.source.codepoints import code_points, from_code_points
+from snapshot.source.codepoints import code_points, distinct, from_code_points
 from snapshot.source.source import Source
+from snapshot.typeset import clusters as clusters_module
 from snapshot.typeset import prepared as prepared_module
 from snapshot.typeset.arabic import AFTER, BEFORE, joining_type
 from snapshot.typeset.clusters import continuations
@@ -30,6 +31,17 @@ from snapshot.typeset.prepared import PreparedText
 from snapshot.typeset.shaped import FIRST_UNIT, ShapedCluster
 from tests.conftest import needs_numba
 from tests.test_promises import texts
+
+
+def test_controls_that_join_nothing_are_those_that_the_tables_say():
+    for code in clusters_module._ALONE:
+        for text in (f"a{chr(code)}a", f"\u0915{chr(code)}\u094d", f"\U0001f44d{chr(code)}\U0001f3fb"):
+            assert chr(code) in [*iter_graphemes(text)]
+
+
+@given(st.lists(st.integers(-3, 300)))
+def test_distinct_values(values):
+    assert distinct(np.array(values, np.int64)).tolist() == sorted({*values})
 
 
 @pytest.fixture(scope="module")
@@ -342,7 +354,8 @@ def test_uncovered_is_counted_by_kind(atlas):
 def test_the_guide_names_every_mark(lines):
     guide = marks.reading_guide(lines=lines, repeats=True)
     flowing = "" if lines else marks.NEWLINE
-    assert all(mark in guide for mark in flowing + marks.TAB + marks.OPEN + marks.CLOSE + marks.SOURCE_MARKS)
+    assert all(mark in guide for mark in flowing + marks.OPEN + marks.CLOSE + marks.SOURCE_MARKS)
+    assert "faint dots is a tab" in guide
     assert any(digit in guide for digit in marks.DIGITS)
 
 

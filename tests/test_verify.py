@@ -269,7 +269,7 @@ def test_json_is_one_object(pages):
         (["-m", "no-such-model"], "no layout is known for model 'no-such-model'"),
         (["--factsheet", "none.txt"], "none.txt: No such file or directory; name a file of text"),
         (["--html", "none/report.html"], "none/report.html: cannot be written to"),
-        (["--floor", "2"], "invalid share value: '2'"),
+        (["--floor", "2"], "'2' is no share from 0 to 1"),
     ],
 )
 def test_bad_usage_is_one_line(rendered, tmp_path, arguments, problem):
@@ -320,3 +320,9 @@ def test_each_page_is_opened_once_and_few_are_resized(tmp_path, monkeypatch):
     assert len(resized) == verdict.stressed == 3
     assert done == [(n, verdict.pages) for n in range(1, verdict.pages + 1)]
     assert verdict.confused
+
+
+def test_an_image_smaller_than_a_cell_is_refused(pages):
+    """Where a page should be there may be any image; what has no cell has nothing to be read."""
+    Image.new("RGBA", (load_manifest(pages).layout.width, 16)).save(page_files(pages)[0])
+    assert {"untampered", "read back"} <= set(failed(verify(pages)))

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapshot.compaction import Archive, compact
+from snapshot.compaction.archived import ALSO
 from snapshot.compaction.assemble import archive_messages
 from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.restoring import is_frame
@@ -97,7 +98,7 @@ def checked_runs(setting: Typesetter, source: Source) -> None:
             assert not printed
 
 
-@pytest.mark.parametrize("layout", ["claude-high", "claude-standard/lines", "gemini-3/lines"])
+@pytest.mark.parametrize("layout", ["claude-high", "claude-standard/lines", "gemini-3/lines", "qwen/columns"])
 def test_every_cell_is_told_by_its_glyph(layout):
     checked_runs(Typesetter(layout_for(name=layout)), Source(MIXED * 40))
 
@@ -282,6 +283,24 @@ def test_a_request_with_its_archive_is_shown_as_the_session_is(api, tmp_path, vi
         [(b.kind, b.text) for b in v.sections[1].blocks if isinstance(b, TextBlock)] for v in (again, view)
     ]
     assert kinds[0] == kinds[1]
+
+
+def test_a_guide_between_pages_is_called_a_guide():
+    plain = [Message("user", (Text("Begin."),))]
+    for number in range(8):
+        sign = "\N{ROCKET}" if number == 6 else "."
+        plain += [
+            Message("assistant", (Text(f"Step {number}{sign} " + "all that was found here " * 1500),)),
+            Message("user", (Text("Go on."),)),
+        ]
+    done = compact(Transcript(tuple(plain), "test"), model=MODEL, trigger="manual", window=60_000)
+    assert done.archive is not None
+    view = view_of_archive(done.archive, model=MODEL, title="long")
+    blocks = [block for section in view.sections for block in section.blocks if isinstance(block, TextBlock)]
+    more = [block for block in blocks if block.text.startswith(ALSO)]
+    assert more
+    assert {block.kind for block in more} == {"guide"}
+    assert all("left view" in block.text for block in blocks if block.kind == "left-out")
 
 
 def test_an_archive_alone_draws_its_pages_again(view):

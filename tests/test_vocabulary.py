@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -94,6 +96,75 @@ def test_compact_has_threshold_and_least_gain(tmp_path):
     assert json.loads(done.stdout)["no_op"]
     assert {"compact", "recover", "session compact"} <= options("--threshold").keys()
     assert {"compact", "recover", "session compact"} <= options("--least-gain").keys()
+
+
+NUMERIC = re.compile(r"[-+]?\d[\d,]*(\.\d+)?(e[-+]?\d+)?")
+
+
+def figures_as_text(value: Any, where: str = "") -> list[str]:
+    """Where in a JSON value a figure stands as text."""
+    if isinstance(value, dict):
+        return [
+            found
+            for key, item in value.items()
+            if key not in ("stood", "read")  # characters that are confused
+            for found in figures_as_text(item, f"{where}.{key}")
+        ]
+    if isinstance(value, list):
+        return [found for item in value for found in figures_as_text(item, where)]
+    return [f"{where}: {value!r}"] if isinstance(value, str) and NUMERIC.fullmatch(value) else []
+
+
+def test_figures_are_numbers_in_json(tmp_path):
+    pages, store = tmp_path / "pages", tmp_path / "store.sqlite"
+    run("render", EXAMPLE, "-o", pages)
+    run("session", "import", EXAMPLE, "--store", store)
+    error = tmp_path / "error.json"
+    error.write_text('{"error": {"message": "prompt is too long: 250000 tokens > 200000 maximum"}}')
+    told = {
+        "inspect": run("inspect", EXAMPLE, "--json"),
+        "cost": run("cost", EXAMPLE, "--json"),
+        "replay": run("replay", EXAMPLE, "--json"),
+        "render": run("render", EXAMPLE, "-o", tmp_path / "again", "--json"),
+        "read": run("read", pages, "--json"),
+        "verify": run("verify", pages, "--json"),
+        "view": run("view", EXAMPLE, "-o", tmp_path / "view.html", "--json"),
+        "compact": run("compact", EXAMPLE, "-o", tmp_path / "r.json", "--json"),
+        "recover": run("recover", EXAMPLE, "--error", error, "-o", tmp_path / "r.json", "--json"),
+        "layouts": run("layouts", "claude-opus-4-8", "--json"),
+        "sessions": run("sessions", "--agents", "--json"),
+        "session list": run("session", "list", "--store", store, "--json"),
+    }
+    for name, done in told.items():
+        assert figures_as_text(json.loads(done.stdout)) == [], name
+
+
+def test_like_is_said_wherever_a_model_is_judged():
+    judged = {
+        "inspect",
+        "cost",
+        "replay",
+        "verify",
+        "view",
+        "render",
+        "compact",
+        "recover",
+        "layouts",
+        "batch",
+    }
+    assert judged <= options("--like").keys()
+
+
+@pytest.mark.parametrize("name", ["inspect", "cost", "replay", "view"])
+def test_a_deployment_is_billed_like_the_model_behind_it(name, tmp_path):
+    out = ("-o", tmp_path / "view.html") if name == "view" else ()
+    told = [
+        run(name, EXAMPLE, "-m", *model, "--json", *out).stdout
+        for model in (("prod-7", "--like", "gpt-5.6-sol"), ("gpt-5.6-sol",))
+    ]
+    assert told[0] == told[1]
+    done = run(name, EXAMPLE, "-m", "prod-7", "--like", "no-such-model", *out, check=2)
+    assert "no-such-model" in done.stderr
 
 
 # --- requests that go out
@@ -266,7 +337,11 @@ def test_progress_without_a_terminal_draws_nothing_and_imports_nothing():
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [("snapshot ren", "render"), ("snapshot compact --thr", "--threshold"), ("snapshot completion f", "fish"),
-     ("snapshot compact --api open", "openai-chat"), ("snapshot cost -m claude-op", "claude-opus-4-8")],
+     ("snapshot compact --api open", "openai-chat"), ("snapshot cost -m claude-op", "claude-opus-4-8"),
+     ("snapshot view --latest cod", "codex"), ("snapshot sessions cod", "codex"),
+     ("snapshot inspect x --from claude-s", "claude-stream"), ("snapshot session export x --to p", "pi"),
+     ("snapshot verify x --like gpt-5.6", "gpt-5.6-sol"),
+     ("snapshot render --layout claude-h", "claude-high")],
 )  # fmt: skip
 def test_a_shell_completes(typed, expected, tmp_path):
     pytest.importorskip("argcomplete")
@@ -278,6 +353,28 @@ def test_a_shell_completes(typed, expected, tmp_path):
     }  # fmt: skip
     process(env={**os.environ, **given})
     assert expected in answer.read_text(encoding="utf-8").replace("\x0b", "\n").split()
+
+
+@posix
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_bash_completes_by_what_is_printed(tmp_path):
+    pytest.importorskip("argcomplete")
+    command = tmp_path / "snapshot"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m snapshot "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    script = """
+    source <(snapshot completion bash)
+    complete -p snapshot >&2 || exit 9
+    COMP_LINE="snapshot cost --lat" COMP_POINT=19 COMP_WORDS=(snapshot cost --lat) COMP_CWORD=2
+    _python_argcomplete snapshot --lat cost
+    echo "${COMPREPLY[@]}"
+    """
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", script], env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout.strip()) == (0, "--latest"), done.stderr
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from io import BytesIO
 from random import Random
+
+import numpy as np
+import PIL.Image
+from numpy.typing import NDArray
 
 from snapshot.models.profile import Price
 from snapshot.pages.layout import layout_for
+from snapshot.pages.readback import PageReader
+from snapshot.pages.render import Typesetter
+from snapshot.source.source import Source
 from snapshot.trial.arms import arm_of
 from snapshot.trial.plan import Plan, plan_of
 from snapshot.trial.sending import Prompt, Reply
@@ -48,6 +57,27 @@ def answer(
             value = None if random.random() < abstain else value[:-1] + ("0" if value[-1] != "0" else "1")
         said[str(question.number)] = value
     return json.dumps(said)
+
+
+READER_FACE = "fira-8x16"
+
+
+def exact_reader(page: NDArray[np.uint8], cell: tuple[int, int]) -> str:
+    """An offline reader that knows the face: what a page, or a column of one, says row by row."""
+    layout = layout_for(MODEL)
+    layout = replace(
+        layout,
+        face=READER_FACE,
+        cell=cell,
+        width=page.shape[1],
+        height=page.shape[0],
+        text_columns=0,
+        flow_columns=1,
+    )
+    file = BytesIO()
+    PIL.Image.fromarray(page).save(file, "PNG")
+    reader = PageReader(layout, Typesetter(layout).atlas(Source("│")))
+    return reader.cells(file.getvalue()).page_text
 
 
 class Player:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from snapshot._files import exclusive
 from snapshot.batch.engine import Task, choose_runner, made_parts
+from snapshot.batch.folders import Folder, folder_of, joined, split_url
 from snapshot.batch.inputs import CHUNK, Chunk, Input, chunks_of, inputs_of
 from snapshot.batch.output import SUFFIXES, assemble, clear, parts_in
 from snapshot.batch.parts import Job, fingerprint_in, fingerprinted, paths_in
-from snapshot.errors import OutputError
+from snapshot.batch.storage import is_url
+from snapshot.errors import OutputError, SnapshotError
 
 __all__ = ["Outcome", "run_batch"]
 
@@ -23,20 +25,20 @@ class Outcome:
     Attributes:
         inputs: their number; `made` of them were worked on, the rows of `kept` were there already.
         errors: inputs with an error in their rows.
-        parts: the paths of all parts, in the order of their inputs.
+        parts: the paths or URLs of all parts, in the order of their inputs.
     """
 
     inputs: int
     made: int = 0
     kept: int = 0
     errors: int = 0
-    parts: tuple[Path, ...] = ()
+    parts: tuple[str, ...] = ()
 
 
 def run_batch(
     job: Job,
     named: Sequence[str],
-    output: Path,
+    output: str,
     *,
     runner: str = "native",
     processes: int | None = None,
@@ -51,7 +53,7 @@ def run_batch(
     Args:
         job: what to do; its folder and fingerprint are set here.
         named: paths, globs and URLs.
-        output: a file or folder.
+        output: a file or folder, of this machine or as a URL.
         runner: see `snapshot.batch.engine.choose_runner`.
         processes: how many work at once; by default as many as there are processors.
         chunk: inputs of a part, on average.
@@ -61,17 +63,23 @@ def run_batch(
         SnapshotError: nothing is there to read, no engine, or a part could not be written.
         OutputError: the output cannot be written, or another run writes it.
     """
-    one_file = output.suffix in SUFFIXES
-    folder = output.with_name(f"{output.name}.parts") if one_file else output
+    beside, name = split_url(output)
+    one_file = Path(name).suffix in SUFFIXES
+    where = joined(beside, f"{name}.parts" if one_file else name)
+    folder = folder_of(where)
     found = choose_runner(runner)
-    inputs = inputs_of(named, column=job.column)
+    own = [joined(beside, name), where, job.settings.get("pages")]
+    inputs = [item for item in inputs_of(named, column=job.column) if not _within(item.at, own)]
+    if not inputs:
+        raise SnapshotError(f"{', '.join(named)}: no file is there but what the batch itself has written")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with exclusive(folder):
-            job = fingerprinted(replace(job, folder=str(folder.absolute())))
-            done = _made(job, inputs, processes=processes or found, chunk=chunk, progress=progress)
+        with folder.exclusive():
+            job = fingerprinted(replace(job, folder=where))
+            done, parts = _made(
+                job, folder, inputs, processes=processes or found, chunk=chunk, progress=progress
+            )
             if one_file:
-                assemble(job.action, folder, [path.name for path in done.parts], output)
+                assemble(job.action, folder, parts, folder_of(beside), name)
             return done
     except BlockingIOError as error:
         raise OutputError(
@@ -81,13 +89,27 @@ def run_batch(
         raise OutputError(f"{folder}: cannot be written to ({error.strerror or error})") from error
 
 
+def _within(path: str, places: Iterable[str | None]) -> bool:
+    """Whether a path or URL is one of these, or below one."""
+    if is_url(path):
+        return any(f"{path}/".startswith(f"{place.rstrip('/')}/") for place in places if place)
+    local = Path(os.path.abspath(path))  # noqa: PTH100 - links stay what they are
+    return any(local.is_relative_to(place) for place in places if place and not is_url(place))
+
+
 def _made(
-    job: Job, inputs: Sequence[Input], *, processes: int, chunk: int, progress: Callable[[Outcome], None]
-) -> Outcome:
-    folder = Path(job.folder)
+    job: Job,
+    folder: Folder,
+    inputs: Sequence[Input],
+    *,
+    processes: int,
+    chunk: int,
+    progress: Callable[[Outcome], None],
+) -> tuple[Outcome, list[str]]:
+    """What came of all parts, and their names."""
     chunks = list(chunks_of(inputs, chunk))
     names = [part.name(job.fingerprint) for part in chunks]
-    done = Outcome(len(inputs), parts=tuple(folder / name for name in names))
+    done = Outcome(len(inputs), parts=tuple(folder.at(name) for name in names))
     progress(done)
     for told in made_parts(job, _tasks(folder, chunks, names, job.fingerprint), processes):
         done = replace(
@@ -98,14 +120,14 @@ def _made(
         )
         progress(done)
     clear(folder, names)
-    return done
+    return done, names
 
 
-def _tasks(folder: Path, chunks: Sequence[Chunk], names: Sequence[str], fingerprint: str) -> list[Task]:
+def _tasks(folder: Folder, chunks: Sequence[Chunk], names: Sequence[str], fingerprint: str) -> list[Task]:
     """The parts to make. Those of another division of the inputs give their rows to the new ones."""
     there = set(parts_in(folder))
-    stale = [name for name in sorted(there - set(names)) if fingerprint_in(folder / name) == fingerprint]
-    held = {path: name for name in stale for path in paths_in(folder / name)}
+    stale = [name for name in sorted(there - set(names)) if fingerprint_in(folder, name) == fingerprint]
+    held = {path: name for name in stale for path in paths_in(folder, name)}
     return [
         Task(
             name,

@@ -67,7 +67,7 @@ def made_parts(job: Job, tasks: Sequence[Task], processes: int) -> Iterator[dict
     """
     engine = daft()
 
-    @engine.cls(use_process=True, max_concurrency=processes)
+    @engine.cls(use_process=True, max_concurrency=max(1, min(processes, len(tasks))))
     class Maker:
         """What a process of its own keeps from one part to the next."""
 

@@ -17,8 +17,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from snapshot.batch.packages import daft, parquet
-from snapshot.batch.storage import open_url
+from snapshot.batch.packages import daft, filesystems, parquet
+from snapshot.batch.storage import is_googles, open_url, store_of
 from snapshot.errors import SnapshotError
 
 __all__ = ["CHUNK", "Chunk", "Input", "chunks_of", "inputs_of"]
@@ -146,8 +146,10 @@ def _walked(folder: Path) -> Iterator[Input]:
 
 
 def _listed(name: str) -> Iterator[Input]:
-    """What Daft lists for a glob or URL."""
-
+    """What Daft lists for a glob or URL, or Arrow for one of Google's store."""
+    if is_googles(name):
+        yield from _at_google(name)
+        return
     listed = name if _GLOB.search(name) or Path(name).suffix else f"{name.rstrip('/')}/**"
     try:
         rows = list(daft().from_glob_path(listed).iter_rows())
@@ -161,6 +163,35 @@ def _listed(name: str) -> Iterator[Input]:
         if Path(local).name.startswith(".") or path.endswith("/") or (local != path and Path(local).is_dir()):
             continue
         yield Input(local, row["size"] or 0, "file", local)
+
+
+def _at_google(name: str) -> Iterator[Input]:
+    scheme, _, path = name.partition("://")
+    fixed = _GLOB.split(path, maxsplit=1)[0]
+    globbed = fixed != path
+    below = fixed.rpartition("/")[0] if globbed else path.rstrip("/")
+    pattern = re.compile(_as_regex(path) if globbed else re.escape(below) + "(?:/.*)?", re.DOTALL)
+    files = filesystems()
+    try:
+        store, _ = store_of(name)
+        found = [store.get_file_info(below)]
+        if not found[0].is_file:
+            found = store.get_file_info(files.FileSelector(below, recursive=True, allow_not_found=True))
+    except (OSError, ValueError) as error:
+        raise SnapshotError(f"{name}: {' '.join(str(error).split())[:300]}") from error
+    for item in found:
+        if item.is_file and pattern.fullmatch(item.path) and not item.base_name.startswith("."):
+            url = f"{scheme}://{item.path}"
+            yield Input(url, item.size or 0, "file", url)
+
+
+def _as_regex(glob: str) -> str:
+    """A glob as a regular expression: `**/` is any folders, `*` and `?` stay within a name."""
+    signs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return "".join(
+        signs.get(part) or (re.sub(r"^\[!", "[^", part) if part[0] == "[" else re.escape(part))
+        for part in re.findall(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|[^*?\[]+|\[", glob)
+    )
 
 
 def _opened(file: Input, column: str | None) -> Iterator[Input]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import base64
 import csv
-import glob
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from snapshot.batch.folders import Folder
 from snapshot.batch.packages import arrow, parquet
 from snapshot.batch.parts import fingerprint_in
 from snapshot.batch.schemas import columns_of, schema_of
-from snapshot.batch.storage import replaced
 from snapshot.errors import OutputError
 
 __all__ = ["SUFFIXES", "assemble", "clear", "parts_in"]
@@ -24,45 +23,45 @@ _GROUP = 16 << 20  # bytes of a row group
 _ROWS = 1024
 
 
-def parts_in(folder: Path) -> list[str]:
+def parts_in(folder: Folder) -> list[str]:
     """Names of the files in a folder that have the name of a part."""
-    return sorted(path.name for path in folder.glob("part-*.parquet"))
+    return [name for name in folder.names() if name.startswith("part-") and name.endswith(".parquet")]
 
 
-def clear(folder: Path, names: Sequence[str]) -> None:
-    """Remove from a folder the parts that are not among `names`, and what a killed run left half written."""
-    kept = set(names)
-    for name in parts_in(folder):
-        if name not in kept and fingerprint_in(folder / name) is not None:
-            (folder / name).unlink(missing_ok=True)
-    unfinished(folder, "part-*.parquet")
+def clear(folder: Folder, names: Sequence[str]) -> None:
+    """Remove from a folder the parts that are not among `names`, and what a killed run left half written.
+
+    Raises:
+        OutputError: one of `names` is not there.
+    """
+    there = parts_in(folder)
+    folder.remove(name for name in set(there) - set(names) if fingerprint_in(folder, name) is not None)
+    folder.clear("part-*.parquet")
+    if gone := set(names) - set(there):
+        raise OutputError(
+            f"{folder}: {len(gone):,} parts are gone, another run may write there; the same command again "
+            "makes them"
+        )
 
 
-def unfinished(folder: Path, name: str) -> None:
-    """Remove what killed runs left of a file, or of files of such names, half written."""
-    for path in folder.glob(f".{name}.*.part"):
-        path.unlink(missing_ok=True)
-
-
-def assemble(action: str, folder: Path, names: Sequence[str], output: Path) -> None:
-    """Write the rows of the parts, in their order, as one file; whole or not at all.
+def assemble(action: str, folder: Folder, names: Sequence[str], beside: Folder, name: str) -> None:
+    """Write the rows of the parts, in their order, as the one file `name` in `beside`; whole or not at all.
 
     Raises:
         OutputError: the file cannot be written.
     """
-    write = {".parquet": _parquet, ".jsonl": _jsonl, ".csv": _csv}[output.suffix]
+    write = {".parquet": _parquet, ".jsonl": _jsonl, ".csv": _csv}[Path(name).suffix]
     try:
-        unfinished(output.absolute().parent, glob.escape(output.name))
-        with replaced(output) as path:
+        beside.clear(name)
+        with beside.replaced(name) as path:
             write(action, _batches(folder, names), path)
     except OSError as error:
-        raise OutputError(f"{output}: cannot be written to ({error.strerror or error})") from error
+        raise OutputError(f"{beside.at(name)}: cannot be written to ({error.strerror or error})") from error
 
 
-def _batches(folder: Path, names: Sequence[str]) -> Iterator[Any]:
-
+def _batches(folder: Folder, names: Sequence[str]) -> Iterator[Any]:
     for name in names:
-        with parquet().ParquetFile(folder / name) as file:
+        with folder.open(name) as opened, parquet().ParquetFile(opened) as file:
             for group in range(file.num_row_groups):  # they are small by themselves
                 yield from file.read_row_group(group).to_batches(_ROWS)
 

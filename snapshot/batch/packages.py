@@ -9,7 +9,7 @@ from typing import Any
 
 from snapshot.errors import SnapshotError
 
-__all__ = ["arrow", "daft", "parquet", "ray"]
+__all__ = ["arrow", "daft", "filesystems", "parquet", "ray"]
 
 # Daft and Ray report their use to their makers, and print progress of their own: neither is wanted here.
 _QUIET = {
@@ -36,6 +36,15 @@ def parquet() -> Any:
         SnapshotError: it is not installed.
     """
     return _module("pyarrow.parquet", "batch")
+
+
+def filesystems() -> Any:
+    """The module `pyarrow.fs`.
+
+    Raises:
+        SnapshotError: it is not installed.
+    """
+    return _module("pyarrow.fs", "batch")
 
 
 def daft() -> Any:

@@ -19,11 +19,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
+from snapshot.batch.folders import Folder, folder_of
 from snapshot.batch.inputs import Input
 from snapshot.batch.packages import arrow, parquet
 from snapshot.batch.rows import Origin, Row, Source, error_row, origin_of, rows_of
 from snapshot.batch.schemas import schema_of
-from snapshot.batch.storage import local_copy, open_url, replaced
+from snapshot.batch.storage import local_copy, open_url
 
 __all__ = ["FINGERPRINT", "Job", "fingerprint_in", "fingerprinted", "make_part", "paths_in"]
 
@@ -45,7 +46,7 @@ class Job:
         models: model ids; empty for each transcript's own.
         settings: those of the action's function, values that JSON can hold.
         column: the tables' column of messages.
-        folder: where parts are.
+        folder: the path or URL of where parts are.
         layouts: folders of layout files of one's own, as the environment names them.
         fingerprint: a hash of what rows depend on beside their inputs, see `fingerprinted`.
     """
@@ -111,7 +112,7 @@ def make_part(
     """
     if job.layouts:
         os.environ[_LAYOUTS] = job.layouts  # a process of a cluster has an environment of its own
-    folder = Path(job.folder)
+    folder = folder_of(job.folder)
     old = _Former(folder, (name, *former), job)
     told: dict[str, Any] = {"inputs": len(inputs), "made": 0, "kept": 0, "errors": 0, "failed": ""}
     if old.holds(name, [item.path for item in inputs]) and all(
@@ -119,7 +120,7 @@ def make_part(
     ):
         return {**told, "kept": len(inputs), "errors": old.errors}
     try:
-        with _Part(folder / name, job) as part:
+        with _Part(folder, name, job) as part:
             for item, source in _sources(inputs, job.column):
                 rows, was_kept = _rows(job, item, source, old)
                 told["kept" if was_kept else "made"] += 1
@@ -128,7 +129,7 @@ def make_part(
             if not wanted():
                 raise InterruptedError("the run that this part is for has ended")
     except OSError as error:
-        told["failed"] = f"{folder / name}: {error.strerror or error}"
+        told["failed"] = f"{folder.at(name)}: {error.strerror or error}"
     return told
 
 
@@ -150,9 +151,9 @@ def _rows(job: Job, item: Input, source: Source | Exception, old: _Former) -> tu
 class _Part:
     """A part that is being written: rows come, row groups go."""
 
-    def __init__(self, path: Path, job: Job) -> None:
+    def __init__(self, folder: Folder, name: str, job: Job) -> None:
         self._schema = schema_of(job.action).with_metadata({FINGERPRINT: job.fingerprint.encode("ascii")})
-        self._place = replaced(path)
+        self._place = folder.replaced(name)
         self._writer: Any = None
         self._held: list[Row] = []
         self._bytes = 0
@@ -193,25 +194,26 @@ class _Part:
 class _Former:
     """The rows that parts hold already, by input; read a part at a time, when they are asked for."""
 
-    def __init__(self, folder: Path, names: Sequence[str], job: Job) -> None:
-        self._at: dict[tuple[str, str], tuple[Path, list[int]]] = {}
+    def __init__(self, folder: Folder, names: Sequence[str], job: Job) -> None:
+        self._folder = folder
+        self._at: dict[tuple[str, str], tuple[str, list[int]]] = {}
         self._order: dict[str, list[str]] = {}
-        self._open: tuple[Path, Any] | None = None
+        self._open: tuple[str, Any] | None = None
         self.errors = 0
         for name in names:
-            if fingerprint_in(folder / name) == job.fingerprint:
-                self._index(folder / name)
+            if fingerprint_in(folder, name) == job.fingerprint:
+                self._index(name)
 
-    def _index(self, path: Path) -> None:
-
-        table = parquet().read_table(path, columns=["path", "sha256", "error_kind"]).to_pylist()
-        self._order[path.name] = list(dict.fromkeys(row["path"] for row in table))
+    def _index(self, name: str) -> None:
+        with self._folder.open(name) as file:
+            table = parquet().read_table(file, columns=["path", "sha256", "error_kind"]).to_pylist()
+        self._order[name] = list(dict.fromkeys(row["path"] for row in table))
         self.errors += len({row["path"] for row in table if row["error_kind"] is not None})
         again = {row["path"] for row in table if row["error_kind"] in _AGAIN}
-        found: dict[tuple[str, str], tuple[Path, list[int]]] = {}
+        found: dict[tuple[str, str], tuple[str, list[int]]] = {}
         for number, row in enumerate(table):
             if row["sha256"] is not None and row["path"] not in again:
-                found.setdefault((row["path"], row["sha256"]), (path, []))[1].append(number)
+                found.setdefault((row["path"], row["sha256"]), (name, []))[1].append(number)
         self._at = {**found, **self._at}
 
     def holds(self, name: str, paths: Sequence[str]) -> bool:
@@ -236,15 +238,16 @@ class _Former:
         found = self._at.get((_shown(origin.path), origin.sha256 or ""))
         if found is None:
             return None
-        path, numbers = found
-        if self._open is None or self._open[0] != path:
-            self._open = (path, parquet().read_table(path))
+        name, numbers = found
+        if self._open is None or self._open[0] != name:
+            with self._folder.open(name) as file:
+                self._open = (name, parquet().read_table(file))
         rows: list[Row] = self._open[1].slice(numbers[0], len(numbers)).to_pylist()
         folder = job.settings.get("pages")
-        if folder is not None and not all(
-            row["file"] and Path(folder, row["file"]).is_file() for row in rows
-        ):
-            return None
+        if folder is not None:
+            files = [row["file"] for row in rows]
+            if not all(files) or not folder_of(folder).has(files):
+                return None
         return rows
 
 
@@ -253,21 +256,21 @@ def _shown(path: str) -> str:
     return path if path.isascii() else path.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def fingerprint_in(path: Path) -> str | None:
+def fingerprint_in(folder: Folder, name: str) -> str | None:
     """The fingerprint that a part was made under; None where it is none, or is damaged."""
-
     try:
-        metadata: Mapping[bytes, bytes] = parquet().read_schema(path).metadata or {}
+        with folder.open(name) as file:
+            metadata: Mapping[bytes, bytes] = parquet().read_schema(file).metadata or {}
     except (OSError, arrow().ArrowException):
         return None
     value = metadata.get(FINGERPRINT)
     return None if value is None else value.decode("ascii", "replace")
 
 
-def paths_in(path: Path) -> list[str]:
+def paths_in(folder: Folder, name: str) -> list[str]:
     """The inputs that a part has rows of."""
-
-    return list(dict.fromkeys(parquet().read_table(path, columns=["path"])["path"].to_pylist()))
+    with folder.open(name) as file:
+        return list(dict.fromkeys(parquet().read_table(file, columns=["path"])["path"].to_pylist()))
 
 
 # --- reading the inputs of a chunk

@@ -91,7 +91,7 @@ def _day(path: Path) -> str:
 def _prices(data: bytes, path: str) -> dict[str, tuple[str | None, ...]]:
     try:
         table = json.loads(data, parse_float=Decimal, parse_int=Decimal)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SnapshotError(f"{path}: no JSON ({error}); name a JSON file of prices") from error
     if not isinstance(table, dict):
         raise SnapshotError(f"{path}: no object of models")

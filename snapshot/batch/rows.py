@@ -335,18 +335,17 @@ def _pages(transcript: Transcript, model: str, settings: Mapping[str, Any]) -> I
             "tokens": page.tokens,
             "png_sha256": page.sha256,
             "png": page.png if folder is None else None,
-            "file": None if folder is None else _stored(Path(folder), page.sha256, page.png),
+            "file": None if folder is None else _stored(folder, page.sha256, page.png),
         }
 
 
-def _stored(folder: Path, digest: str, png: bytes) -> str:
+def _stored(folder: str, digest: str, png: bytes) -> str:
     """Write a page below `folder` under the name of its content; that name."""
-    from snapshot._files import write_atomic
+    from snapshot.batch.folders import folder_of
 
-    below = folder / digest[:2]
-    below.mkdir(parents=True, exist_ok=True)
-    write_atomic(below, f"{digest}.png", png, mode=0o644)
-    return f"{digest[:2]}/{digest}.png"
+    name = f"{digest[:2]}/{digest}.png"
+    folder_of(folder).keep(name, png)
+    return name
 
 
 def _compacted(transcript: Transcript, model: str, settings: Mapping[str, Any]) -> Iterator[Row]:
@@ -411,7 +410,7 @@ def _replayed(transcript: Transcript, model: str, settings: Mapping[str, Any]) -
             summary_tokens=settings.get("summary_tokens") or 2000,
             options=options,
         ).as_json(requests=False)
-        yield {**played, "usd": _float(played["usd"]), "recall": _float(played["recall"])}
+        yield {**played, "recall": _float(played["recall"])}
 
 
 def _converted(transcript: Transcript, _model: str, settings: Mapping[str, Any]) -> Iterator[Row]:

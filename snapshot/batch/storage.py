@@ -1,4 +1,8 @@
-"""Files wherever they are: local ones as such, those of object stores by Daft's readers."""
+"""Files wherever they are: local ones as such, those of object stores by Daft's readers.
+
+Google's store is read by Arrow: Daft's reader knows one address and one list of authorities alone, so that it
+cannot be tried against a server of one's own.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,18 @@ import shutil
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from snapshot.batch.packages import daft
+from snapshot.batch.packages import daft, filesystems
 
-__all__ = ["is_url", "local_copy", "open_url", "replaced"]
+__all__ = ["GOOGLES", "STORES", "is_googles", "is_url", "local_copy", "open_url", "store_of"]
+
+GOOGLES = ("gs", "gcs")
+"""Names of Google's store in URLs."""
+STORES = ("s3", "s3a", *GOOGLES)
+"""Names in URLs of the object stores that are written to."""
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _BUFFER = 1 << 20
@@ -23,6 +33,35 @@ _BUFFER = 1 << 20
 def is_url(path: str) -> bool:
     """Whether a path is that of an object store, and not of this machine."""
     return _URL.match(path) is not None
+
+
+def is_googles(path: str) -> bool:
+    """Whether a path is a URL of Google's store."""
+    return path.partition("://")[0].lower() in GOOGLES and is_url(path)
+
+
+def store_of(url: str) -> tuple[Any, str]:
+    """Arrow's file system for a URL of one of `STORES`, and the path in it.
+
+    Credentials are those that the store's own library finds: in the environment, in files of the user's, or
+    from the machine.
+    """
+    scheme, _, path = url.partition("://")
+    return _store(scheme.lower() in GOOGLES, path.partition("/")[0]), path
+
+
+@cache
+def _store(googles: bool, bucket: str) -> Any:
+    said = os.environ.get
+    if googles:
+        # As all of Google's libraries have it: who names a server to practise on has nobody to sign in to.
+        return filesystems().GcsFileSystem(anonymous="CLOUD_STORAGE_EMULATOR_ENDPOINT" in os.environ)
+    endpoint = said("AWS_ENDPOINT_URL_S3") or said("AWS_ENDPOINT_URL")
+    region = said("AWS_REGION") or said("AWS_DEFAULT_REGION")
+    if not region and not endpoint:
+        with suppress(OSError):
+            region = filesystems().resolve_s3_region(bucket)
+    return filesystems().S3FileSystem(region=region, endpoint_override=endpoint)
 
 
 class _Remote(io.RawIOBase):
@@ -61,7 +100,11 @@ def open_url(path: str) -> Generator[BinaryIO]:
         with Path(path).open("rb") as file:
             yield file
         return
-
+    if is_googles(path):
+        store, inside = store_of(path)
+        with store.open_input_file(inside) as file:
+            yield cast(BinaryIO, file)
+        return
     try:
         opened = daft().File(path).open()
         inner = opened.__enter__()
@@ -91,25 +134,3 @@ def local_copy(path: str) -> Generator[str]:
             shutil.copyfileobj(file, copy, _BUFFER)
         copy.flush()
         yield copy.name
-
-
-@contextmanager
-def replaced(path: Path) -> Generator[Path]:
-    """The path of a new file beside `path`, which takes its place once the block has run.
-
-    Raises:
-        OSError: the folder cannot be written to.
-    """
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise

@@ -6,20 +6,25 @@ sketch, within a hundredth of the value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from snapshot.batch.packages import daft
+from snapshot.batch.packages import daft, parquet
+from snapshot.batch.storage import is_googles, open_url
 from snapshot.costs.canvas import Canvas
 
-__all__ = ["CostTable", "Group", "cost_table", "error_kinds", "picture"]
+__all__ = ["QUANTILES", "CostTable", "Group", "cost_table", "error_kinds", "picture", "usd"]
 
-_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Of which the account tells the values."""
 _DEAREST = 10
 _CLASSES = ("all", "prose", "code", "JSON", "logs", "CJK")
 _SUMS = ("chars", "text_tokens", "page_tokens", "pages", "usd_text", "usd_pages")
+_OF_ERRORS = ("path", "error_kind", "error")
+_OF_COSTS = ("path", "error", "model", "text_class", *_SUMS, "saved", "price_from")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,70 +71,23 @@ class CostTable:
             "dearest": [dict(row) for row in self.dearest],
         }
 
-    def lines(self) -> list[str]:
-        """The account as lines of a table."""
-        counts = f"{'files':>8}{'characters':>16}{'tokens: text':>15}{'pages':>14}{'saved':>7}"
-        money = f"{'chars/token':>13}{'USD: text':>13}{'pages':>12}{'saved':>12}"
-        lines = [f"{'model':<22}{'class':<7}{counts}{money}"]
-        for group in self.groups:
-            lines.append(_line(group))
-        lines += [
-            "",
-            "by transcript: what pages save of the tokens, and USD as text, at quantiles",
-            f"{'model':<22}{'':<14}" + "".join(f"{quantile:>10.0%}" for quantile in _QUANTILES),
-        ]
-        for group in self.groups:
-            if group.text_class == "all":
-                lines.append(
-                    f"{group.model[:21]:<22}{'saved':<14}" + "".join(f"{x:>10.1%}" for x in group.saved)
-                )
-                if group.usd is not None:
-                    lines.append(f"{'':<22}{'USD':<14}" + "".join(f"{x:>10.4f}" for x in group.usd))
-        if self.dearest:
-            lines += [
-                "",
-                f"{'the dearest as text':<22}{'tokens: text':>15}{'pages':>12}{'USD: text':>12}  path",
-            ]
-        for row in self.dearest:
-            lines.append(
-                f"{row['model'][:21]:<22}{row['text_tokens']:>15,}{row['page_tokens']:>12,}"
-                f"{_usd(row['usd_text']):>12}  {row['path']}"
-            )
-        origins = sorted({group.price_from for group in self.groups if group.price_from})
-        if origins:
-            lines += [
-                "",
-                f"prices: {'; '.join(_named(origin) for origin in origins)}; fresh input, short prompts",
-            ]
-        return lines
 
-
-def _named(origin: str) -> str:
-    return "those of the layout files" if origin == "layout" else origin
-
-
-def _line(group: Group) -> str:
-    saved = 1 - group.page_tokens / max(1, group.text_tokens)
-    per = f"{group.chars / max(1, group.text_tokens):.2f}→{group.chars / max(1, group.page_tokens):.2f}"
-    gain = None if group.usd_text is None or group.usd_pages is None else group.usd_text - group.usd_pages
-    return (
-        f"{group.model[:21]:<22}{group.text_class:<7}{group.files:>8,}{group.chars:>16,}{group.text_tokens:>15,}"
-        f"{group.page_tokens:>14,}{saved:>7.0%}{per:>13}{_usd(group.usd_text):>13}{_usd(group.usd_pages):>12}"
-        f"{_usd(gain):>12}"
-    )
-
-
-def _usd(value: float | None) -> str:
+def usd(value: float | None) -> str:
+    """USD for people; "-" where they are not known."""
     return "-" if value is None else f"{value:,.2f}" if abs(value) >= 1 else f"{value:.4f}"
 
 
-def cost_table(parts: Sequence[Path]) -> CostTable:
+def cost_table(parts: Sequence[str]) -> CostTable:
     """The account of the costs in parts."""
+    with _readable(parts, _OF_COSTS) as paths:
+        return _cost_table(paths)
+
+
+def _cost_table(paths: Sequence[str]) -> CostTable:
     engine = daft()
     col = engine.col
-
-    rows = engine.read_parquet(_paths(parts)).where(col("error").is_null())
-    quantiles = list(_QUANTILES)
+    rows = engine.read_parquet(list(paths)).where(col("error").is_null())
+    quantiles = list(QUANTILES)
     grouped = rows.groupby("model", "text_class").agg(
         col("path").count().alias("files"),
         *(col(name).sum() for name in _SUMS),
@@ -171,25 +129,38 @@ def _group(row: Mapping[str, Any]) -> Group:
     )
 
 
-def error_kinds(parts: Sequence[Path]) -> list[tuple[str, int, str]]:
+def error_kinds(parts: Sequence[str]) -> list[tuple[str, int, str]]:
     """The kinds of error in parts, the most frequent first: kind, rows, and the first path with it."""
-    engine = daft()
-    col = engine.col
-
-    rows = (
-        engine.read_parquet(_paths(parts))
-        .where(col("error").not_null())
-        .groupby("error_kind")
-        .agg(col("path").count().alias("count"), col("path").min().alias("first"))
-        .to_pylist()
-    )
+    with _readable(parts, _OF_ERRORS) as paths:
+        engine = daft()
+        col = engine.col
+        rows = (
+            engine.read_parquet(list(paths))
+            .where(col("error").not_null())
+            .groupby("error_kind")
+            .agg(col("path").count().alias("count"), col("path").min().alias("first"))
+            .to_pylist()
+        )
     return sorted(
         ((row["error_kind"], row["count"], row["first"]) for row in rows), key=lambda kind: -kind[1]
     )
 
 
-def _paths(parts: Sequence[Path]) -> list[str]:
-    return [str(path.absolute()) for path in parts]
+@contextmanager
+def _readable(parts: Sequence[str], columns: Sequence[str]) -> Generator[Sequence[str]]:
+    """Parts that Daft reads: themselves, or of Google's store a copy of the columns, on this machine."""
+    if not any(map(is_googles, parts)):
+        yield parts
+        return
+    with tempfile.NamedTemporaryFile(prefix="snapshot-", suffix=".parquet") as copy:
+        writer: Any = None
+        for part in parts:
+            with open_url(part) as file:
+                table = parquet().read_table(file, columns=list(columns)).replace_schema_metadata()
+            writer = writer or parquet().ParquetWriter(copy.name, table.schema)
+            writer.write_table(table)
+        writer.close()
+        yield [copy.name]
 
 
 _TEXT, _PAGES, _RULE, _FAINT = "#9aa3ad", "#1f6feb", "#e4e7eb", "#6b7280"
@@ -221,7 +192,7 @@ def picture(table: CostTable, title: str) -> Canvas:
         y = _TOP + _ROW * at
         canvas.word(_LEFT - 12, y + 12, group.model[:28], size=11.5, anchor="end", bold=True)
         dollars = (
-            "no price" if group.usd_text is None else f"${_usd(group.usd_text)} to ${_usd(group.usd_pages)}"
+            "no price" if group.usd_text is None else f"${usd(group.usd_text)} to ${usd(group.usd_pages)}"
         )
         canvas.word(_LEFT - 12, y + 26, dollars, size=9, fill=_FAINT, anchor="end")
         for offset, tokens, fill in ((6, group.text_tokens, _TEXT), (19, group.page_tokens, _PAGES)):

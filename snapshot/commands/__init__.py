@@ -21,9 +21,11 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command] = {
     "sessions": Command("sessions", "fill", "the sessions that agents keep on this machine, newest first"),
-    "render": Command("render", "fill", "a transcript or text as PNG pages with a manifest"),
+    "view": Command("view", "fill", "a session as pages beside their text, in a browser"),
+    "cost": Command("cost", "fill", "what a session costs each model, as text and as pages"),
+    "inspect": Command("inspect", "fill", "what is in a session, and what takes the tokens"),
+    "render": Command("render", "fill", "a session or text as PNG pages with a manifest"),
     "read": Command("read", "fill", "the text of pages, from their pixels"),
-    "view": Command("view", "fill", "pages beside their text, in a browser"),
     "verify": Command("verify", "fill", "whether pages can be sent: whole, unresized, legible"),
     "compact": Command(
         "compact", "fill", "a request that fits: head and tail word for word, the middle as pages"
@@ -31,18 +33,16 @@ COMMANDS: dict[str, Command] = {
     "recover": Command(
         "compact", "fill_recover", "a request that fits, after the provider rejected one as too large"
     ),
-    "convert": Command("convert", "fill", "a transcript in another format"),
-    "inspect": Command("inspect", "fill", "what is in a transcript file"),
+    "convert": Command("convert", "fill", "a session in another format"),
+    "replay": Command("replay", "fill", "what a whole run would cost under several policies"),
     "session": Command(
-        "session", "fill", "keep conversations as trees: import, branch, compact, export, check, repair"
+        "session", "fill", "a record of your own: conversations as trees, with branches and checkpoints"
     ),
+    "batch": Command("batch", "fill", "the same for many sessions, on all processors or a cluster"),
+    "layouts": Command("layouts", "fill", "what is known of each model: pages, prices, limits, evidence"),
     "trial": Command("trial", "fill", "how well a model reads pages, by asking it"),
-    "layouts": Command("layouts", "fill", "what is known of a model as a reader of pages"),
-    "cost": Command("cost", "fill", "what a conversation costs each model, as text and as pages"),
-    "batch": Command("batch", "fill", "the same for many transcripts, on all processors or a cluster"),
     "proxy": Command("proxy", "fill", "a local server in front of a provider, which makes requests fit"),
-    "mcp": Command("mcp", "fill", "an archive's exact text for any MCP client, over standard streams"),
+    "mcp": Command("mcp", "fill", "what pages replaced, word for word, for any MCP client"),
     "claude-code": Command("claude_code", "fill", "hooks for Claude Code: its compactions lose nothing"),
-    "replay": Command("replay", "fill", "what a recorded run costs as requests, under several policies"),
     "completion": Command("completion", "fill", "what makes a shell complete commands, options and ids"),
 }

@@ -35,12 +35,15 @@ __all__ = [
     "can_ask",
     "columns",
     "content",
+    "known_as",
+    "like_argument",
     "load",
     "model_argument",
     "model_of",
     "note_code_points",
     "note_diagnostics",
     "note_redactions",
+    "pages_folder",
     "positive",
     "print_json",
     "printable",
@@ -50,6 +53,7 @@ __all__ = [
     "redaction_options",
     "redactor_of",
     "refuse_overwriting",
+    "refuse_url",
     "save",
     "say",
     "silence",
@@ -262,6 +266,39 @@ def refuse_overwriting(path: Path | None, *inputs: Path | str | None) -> None:
             raise OutputError(f"{path}: is what is read; name another file to write to")
 
 
+def refuse_url(name: str) -> None:
+    """Refuse the address of something that is not on this machine.
+
+    Raises:
+        SnapshotError: it is one.
+    """
+    if re.match(r"[a-z][a-z0-9+.-]+://", name, re.IGNORECASE):
+        raise SnapshotError(
+            f"{name}: is an address, and nothing is fetched; download it and name the file, or pipe it into "
+            "`snapshot COMMAND -`"
+        )
+
+
+def pages_folder(name: str) -> Path:
+    """The folder of pages that a person named.
+
+    Raises:
+        SnapshotError: there is no folder of that name.
+    """
+    from pathlib import Path
+
+    refuse_url(name)
+    path = Path(name)
+    try:
+        if path.is_dir():
+            return path
+        there = os.path.lexists(path)
+    except (OSError, ValueError):
+        there = False
+    what = "is a file" if there else "no such folder"
+    raise SnapshotError(f"{name}: {what}; name a folder that `snapshot render` wrote")
+
+
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
@@ -393,32 +430,36 @@ def content(session: str) -> str | bytes:
 
 def model_argument(parser: argparse.ArgumentParser, what: str) -> None:
     """Add `-m`, which `model_of` reads; `what` says what the model does."""
-    action = parser.add_argument(
+    parser.add_argument(
         "-m", "--model", metavar="ID", help=f"{what} (default: the transcript's, or that of the settings)"
     )
-    action.completer = _complete_model  # type: ignore[attr-defined]
 
 
-def model_of(chosen: str | None, transcript: Transcript) -> str:
+def like_argument(parser: argparse.ArgumentParser) -> None:
+    """Add `--like`, which `model_of` and `known_as` take."""
+    parser.add_argument("--like", metavar="MODEL", help=LIKE)
+
+
+def known_as(model: str, like: str | None) -> str:
+    """The id by which a model is known: its own, or by `--like` that of the model behind it.
+
+    Raises:
+        LayoutError: there is no such model as `like` names.
+    """
+    if not like:
+        return model
+    from snapshot.models.ids import id_like
+
+    return id_like(model, like)
+
+
+def model_of(chosen: str | None, transcript: Transcript, like: str | None = None) -> str:
     """The model that is meant: that of `-m`, else the transcript's, else that of the settings file."""
-    if chosen or transcript.model:
-        return chosen or transcript.model
+    if chosen or transcript.model or like:
+        return known_as(chosen or transcript.model, like)
     from snapshot.commands._settings import settings
 
     return settings().model or DEFAULT_MODEL
-
-
-def _complete_model(prefix: str = "", **_: object) -> list[str]:
-    """Ids of models for a shell's completion."""
-    from snapshot.models.catalog import profiles
-
-    names = {
-        model
-        for reader in profiles()
-        for model in (*reader.models, reader.example)
-        if model and "*" not in model
-    }
-    return sorted(name for name in names if name.startswith(prefix))
 
 
 def read_stdin() -> bytes:
@@ -459,6 +500,6 @@ def note_code_points(counts: Mapping[str, int], missing: tuple[tuple[str, str], 
         scripts = [script for script in counts if extras.get(script) == extra]
         total = sum(counts[script] for script in scripts)
         say(
-            f"note: {total:,} characters ({', '.join(scripts)}) are printed as code points; "
+            f"note: {total:,} character{'s' * (total != 1)} ({', '.join(scripts)}) printed as code points; "
             f"pip install 'snapshot-pages[{extra}]' brings a face that draws them"
         )

@@ -11,6 +11,8 @@ _OTHERWISE = {
     "pass `summarize=`, or accept the offline digest (`digest=True`)": (
         "`--digest` accepts an offline digest in place of a summary"
     ),
+    "(like, --like)": "(--like)",
+    'insist on the format "text" to take it as a plain document': "--from text takes it as plain text",
 }
 # An argument in a sentence: `font=`, `digest=True`.
 _ARGUMENT = re.compile(r"`([a-z][a-z_]*)=(?:True)?`")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from snapshot.parts.exact_json import encode
+from snapshot.parts.exact_json import encode, read
 
 if TYPE_CHECKING:
     from snapshot.messages import Transcript
@@ -39,8 +39,8 @@ def given_beside(data: bytes | None, transcript: Transcript, api: str) -> dict[s
     if data is None or transcript.format != api:
         return {}
     try:
-        value = json.loads(data)
-    except ValueError:
+        value = read(data)
+    except (ValueError, RecursionError):
         return {}
     if not isinstance(value, dict) or not any(key in value for key in _HELD[api]):
         return {}

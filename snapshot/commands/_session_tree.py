@@ -120,10 +120,16 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def note_reader(projection: Projection) -> None:
-    """Say so where the pages that are sent are not for the model that is spoken with."""
+    """Say so where pages go to a model that nothing is known of."""
+    from snapshot.errors import LayoutError
+    from snapshot.models.ids import profile_for
+
     made_for, model = projection.made_for, projection.model
     if made_for and made_for != model:
-        say(f"note: the pages are for {made_for}, the branch is with {model or 'no model'}: compact with -m")
+        try:
+            profile_for(model)
+        except LayoutError:
+            say(f"note: the pages are for {made_for}; nothing is known of {model!r}: name a model with -m")
 
 
 def _held(history: History, node_id: str) -> Message:

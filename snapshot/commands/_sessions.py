@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snapshot.commands._console import ask, can_ask, say
+from snapshot.commands._console import ask, can_ask, refuse_url, say
 from snapshot.errors import SnapshotError
 
 if TYPE_CHECKING:
@@ -26,13 +26,12 @@ def session_argument(
     parser: argparse.ArgumentParser, what: str = "a transcript", *, several: bool = False
 ) -> None:
     """Add SESSION and `--latest`; `choose` puts what is meant into `session`, or `sessions` if `several`."""
-    action = parser.add_argument(
+    parser.add_argument(
         "sessions" if several else "session",
         metavar="SESSION",
         nargs="*" if several else "?",
         help=f"{what}: a path, a folder, or the beginning of an id (see `snapshot sessions`); - is stdin",
     )
-    action.completer = complete  # type: ignore[attr-defined]
     parser.add_argument(
         "--latest",
         metavar="AGENT",
@@ -63,6 +62,10 @@ def choose(arguments: argparse.Namespace) -> None:
         names = [_latest(arguments.latest)]
     elif given:
         names = [_meant(name) for name in given]
+        if arguments.command != "view" and (pages := next(filter(_has_pages, names), None)):
+            raise SnapshotError(
+                f"{pages}: these are pages, and no session; `snapshot view`, `read` and `verify` take them"
+            )
     else:
         names = [_asked()]
     if several:
@@ -74,10 +77,17 @@ def choose(arguments: argparse.Namespace) -> None:
 def _meant(name: str) -> str:
     if name == "-" or os.path.isfile(name):  # noqa: PTH113 - no error where it can be no path
         return name
+    refuse_url(name)
     from snapshot.discovery import resolve
 
     place = resolve(name)
     return name if place is None else _told(place)
+
+
+def _has_pages(name: str) -> bool:
+    from snapshot.pages.manifest import MANIFEST
+
+    return name != "-" and os.path.isfile(os.path.join(name, MANIFEST))  # noqa: PTH113, PTH118 - as above
 
 
 def _latest(agent: str) -> str:
@@ -133,16 +143,6 @@ def _offer(found: Sequence[Found]) -> list[str]:
         for n, one in enumerate(found, 1)
     ]
     return table(columns, rows)
-
-
-def complete(prefix: str = "", **_: object) -> list[str]:
-    """Ids of sessions for a shell's completion, the newest first."""
-    from snapshot.discovery import places
-
-    try:
-        return [place.id for place in places() if place.id.startswith(prefix)][:50] if prefix else []
-    except SnapshotError:
-        return []
 
 
 # --- words

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from snapshot.commands._console import (
     DONE,
+    known_as,
+    like_argument,
     positive,
     print_json,
     reading_options,
@@ -23,7 +25,7 @@ from snapshot.commands._console import (
     tell,
 )
 from snapshot.commands._request import APIS
-from snapshot.errors import SnapshotError
+from snapshot.errors import OutputError, SnapshotError
 
 if TYPE_CHECKING:
     from snapshot.batch.batch import Outcome
@@ -50,7 +52,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "inputs",
         metavar="INPUT",
         nargs="+",
-        help="files, folders, globs, the same in object stores (s3://, gs://, …); archives of sessions",
+        help="files, folders, globs, also in object stores (s3://, gs://, …); archives of sessions",
     )
     parser.add_argument("--do", dest="action", choices=_ACTIONS, required=True, help="what to do with each")
     parser.add_argument(
@@ -61,9 +63,11 @@ def fill(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="models, with commas between (each transcript's own)",
     )
+    like_argument(parser)
     parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, required=True,
-        help="a .parquet, .jsonl or .csv file, with a folder FILE.parts beside it; else a folder of Parquet",
+        "-o", "--output", metavar="FILE", required=True,
+        help="a .parquet, .jsonl or .csv file, with a folder FILE.parts beside it; else a folder of Parquet; "
+        "s3:// and gs:// too",
     )  # fmt: skip
     parser.add_argument(
         "--column", metavar="NAME", help="Parquet and JSON Lines are tables, with messages in this column"
@@ -92,7 +96,7 @@ def _action_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--plot", metavar="FILE", type=Path, help="write a picture, .svg or .png")
     group = parser.add_argument_group("render")
-    group.add_argument("--pages", metavar="DIR", type=Path, help="write pages there, not into the rows")
+    group.add_argument("--pages", metavar="DIR", help="write pages there, not into the rows")
     group.add_argument("--no-reasoning", action="store_true", help="leave out what the model thought")
     group.add_argument("--compress", choices=("default", "fast", "small"), default="default")
     group = parser.add_argument_group("render and compact")
@@ -114,11 +118,14 @@ def _run(arguments: argparse.Namespace) -> int:
     from snapshot.batch.batch import run_batch
     from snapshot.batch.parts import Job
 
-    refuse_overwriting(arguments.output, *arguments.inputs)
-    refuse_overwriting(arguments.plot, *arguments.inputs)
-    if str(arguments.output) == "-":
+    _refuse_inputs(arguments)
+    if arguments.output == "-":
         raise SnapshotError("-o -: rows come in parts; name a file or a folder for them")
     models = _listed(arguments.model)
+    if arguments.like:
+        if len(models) != 1:
+            raise SnapshotError("--like says what one name stands for; give one with -m")
+        models = (known_as(models[0], arguments.like),)
     _check(arguments, models)
     prices = _prices(arguments.prices)
     if prices is not None:
@@ -135,6 +142,15 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     _report(arguments, done)
     return DONE
+
+
+def _refuse_inputs(arguments: argparse.Namespace) -> None:
+    """Refuse to write where one of the inputs is."""
+    if "://" not in arguments.output:
+        refuse_overwriting(Path(arguments.output), *arguments.inputs)
+    elif arguments.output in arguments.inputs:
+        raise OutputError(f"{arguments.output}: is what is read; name another file to write to")
+    refuse_overwriting(arguments.plot, *arguments.inputs)
 
 
 def _listed(given: list[str]) -> tuple[str, ...]:
@@ -173,7 +189,7 @@ def _check(arguments: argparse.Namespace, models: tuple[str, ...]) -> None:
         if getattr(arguments, name) is not None and arguments.action != action:
             raise SnapshotError(f"--{name} is for --do {action}")
     binary = arguments.action == "convert" or (arguments.action == "render" and arguments.pages is None)
-    if binary and arguments.output.suffix == ".csv":
+    if binary and arguments.output.endswith(".csv"):
         other = " or name a folder for the pages with --pages" if arguments.action == "render" else ""
         raise SnapshotError(
             f"{arguments.output}: CSV holds no files; name a .parquet or .jsonl,{other}".rstrip(",")
@@ -217,7 +233,7 @@ def _settings(arguments: argparse.Namespace, prices: PriceTable | None) -> dict[
                 "reasoning": not arguments.no_reasoning,
                 "compress": arguments.compress,
                 "layout": arguments.layout,
-                "pages": None if pages is None else str(pages.absolute()),
+                "pages": pages if pages is None or "://" in pages else str(Path(pages).absolute()),
             }
         case "compact":
             found |= redaction | {
@@ -271,7 +287,7 @@ def _report(arguments: argparse.Namespace, done: Outcome) -> None:
         print_json(
             {
                 "schema": "snapshot-pages/batch/1",
-                "output": str(arguments.output),
+                "output": arguments.output,
                 "inputs": done.inputs,
                 "made": done.made,
                 "kept": done.kept,
@@ -282,10 +298,12 @@ def _report(arguments: argparse.Namespace, done: Outcome) -> None:
         )
         return
     if table is not None:
-        tell(*table.lines(), "")
+        from snapshot.commands._account import account_of
+
+        tell(*account_of(table), "")
     tell(
-        f"{arguments.output}: {done.inputs:,} inputs, {done.errors:,} with errors; "
-        f"{done.made:,} done now, {done.kept:,} were done before"
+        f"{arguments.output}: {done.inputs:,} input{'s' * (done.inputs != 1)}, {done.errors:,} with errors; "
+        f"{done.made:,} done now, {done.kept:,} kept from before"
     )
     for kind, rows, first in kinds[:_ERRORS_SHOWN]:
         tell(f"  {rows:,} {kind}, the first in {first}")

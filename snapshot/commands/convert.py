@@ -20,6 +20,7 @@ from snapshot.commands._console import (
     write_data,
 )
 from snapshot.commands._sessions import session_argument
+from snapshot.commands._table import paragraph
 from snapshot.errors import SnapshotError
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def account(dumped: Dumped, target: str) -> list[str]:
-    """The losses, a line for each sort, the most frequent first."""
+    """The losses by sort, the most frequent first."""
     if not dumped.losses:
         return []
     lines = [f"what {target} cannot hold:"]
@@ -106,7 +107,7 @@ def account(dumped: Dumped, target: str) -> list[str]:
         numbers = [str(number) for number in dict.fromkeys(same) if number]
         places = ", ".join(numbers[:_PLACES]) + (", …" if len(numbers) > _PLACES else "")
         where = f" (message{'s' * (len(numbers) > 1)} {places})" if numbers else ""
-        lines.append(f"{count:7,}  {loss.what}{where}")
+        lines += paragraph(f"{loss.what}{where}", indent=" " * 9, first=f"{count:7,}  ")
     return lines
 
 

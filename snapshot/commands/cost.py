@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from snapshot.commands._console import (
     DONE,
+    known_as,
+    like_argument,
     load,
     model_argument,
     model_of,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["described", "fill"]
 
 _LABEL = 14
+_NAMED = 4  # models that a note lists
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
@@ -56,6 +59,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     )
     session_argument(parser, "transcripts or text", several=True)
     model_argument(parser, "models, one or several with commas; only these are compared")
+    like_argument(parser)
     parser.add_argument("--window", metavar="N", type=positive, default=0, help="context window in tokens")
     parser.add_argument(
         "--by", choices=("model", "class"), default="model", help="class: by kind of text as well"
@@ -79,6 +83,10 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.json and arguments.csv:
         raise SnapshotError("--json or --csv, not both")
     asked = _split(arguments.model) if arguments.model else []
+    if arguments.like:
+        if len(asked) > 1:
+            raise SnapshotError("--like says what one name stands for; give one with -m")
+        asked = [known_as(name, arguments.like) for name in asked]
     redactor = redactor_of(arguments)
     runs: list[tuple[str, Transcript, Source]] = []
     for session in arguments.sessions:
@@ -130,7 +138,7 @@ def _savings(
     """What pages would save the run; a sentence where nothing is known of its model."""
     from snapshot.replay.savings import savings_of
 
-    model = asked[0] if asked else model_of(None, transcript)
+    model = asked[0] if asked else model_of(None, transcript, arguments.like)
     try:
         with progress("replaying the run"):
             return savings_of(transcript, source, model, window=arguments.window)
@@ -249,14 +257,20 @@ def _block(session: str, found: Savings | str) -> list[str]:
         (
             "as pages",
             f"{found.page_tokens:,} tokens on {found.pages:,} page{'s' * (found.pages != 1)}, "
-            + (f"{less:.0%} fewer" if less > 0 else f"{-less:.0%} more: send the text"),
+            + (
+                f"{less:.0%} fewer"
+                if less > 0
+                else f"{-less:.0%} more: send the text"
+                if less > -1
+                else f"{1 - less:,.0f} times as many: send the text"
+            ),
         )
     )
     rows += _whole_run(found)
     if found.pays_from is None:
         rows.append(("pays from", "never: a page costs more than the text on it"))
     else:
-        rows.append(("pays from", f"{found.pays_from_tokens:,} tokens on ({found.pays_from:,} characters)"))
+        rows.append(("pays from", f"{found.pays_from_tokens:,} tokens on, or {found.pays_from:,} characters"))
     for label, text in rows:
         lines += paragraph(text, indent=" " * (_LABEL + 2), first=f"  {label:<{_LABEL}}")
     return lines
@@ -360,7 +374,8 @@ def _notes(costs: Sequence[Cost]) -> list[str]:
     )
     unsure = [cost.model for cost in totals if cost.layout.reader.uncertain]
     if unsure:
-        notes.append(f"Not every figure is certain for {', '.join(unsure)}: see `snapshot layouts MODEL`.")
+        whom = ", ".join(unsure) if len(unsure) <= _NAMED else f"{len(unsure)} of these {len(totals)} models"
+        notes.append(f"Not every figure is certain for {whom}: `snapshot layouts MODEL` says which.")
     if not all(cost.layout.reader.measured for cost in totals):
         notes.append(
             "? Nobody has published how well this model reads small glyphs: try it before relying on it."

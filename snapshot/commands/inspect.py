@@ -11,6 +11,7 @@ from snapshot.commands._console import (
     DEFAULT_MODEL,
     DONE,
     content,
+    like_argument,
     model_argument,
     model_of,
     print_json,
@@ -44,6 +45,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     )
     session_argument(parser)
     model_argument(parser, "model whose tokens are counted")
+    like_argument(parser)
     reading_options(parser, salvage=False)
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     parser.set_defaults(run=_run)
@@ -70,7 +72,7 @@ def _run(arguments: argparse.Namespace) -> int:
                 as_sent=arguments.as_sent,
                 salvage=True,
             )
-            inspection = inspect(transcript, model=arguments.model or _known(transcript))
+            inspection = inspect(transcript, model=_reader(arguments, transcript))
     except TranscriptError as error:
         if not isinstance(source, bytes):
             raise
@@ -116,10 +118,12 @@ def _source(session: str) -> str | bytes:
     return read_stdin() if session == "-" else content(session)
 
 
-def _known(transcript: Transcript) -> str:
-    """The transcript's model, if anything is known of it, else the one that stands for all."""
+def _reader(arguments: argparse.Namespace, transcript: Transcript) -> str:
+    """The model that was asked for, else the transcript's, if anything is known of it, else the usual one."""
     from snapshot.models.ids import profile_for
 
+    if arguments.model or arguments.like:
+        return model_of(arguments.model, transcript, arguments.like)
     try:
         model = model_of(None, transcript)
         profile_for(model)

@@ -75,7 +75,10 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _described(layout: Layout) -> dict[str, Any]:
+    from snapshot.models.trials import widest_read
+
     reader = layout.reader
+    longest = widest_read(reader.trials)
     return {
         "name": layout.name,
         "reader": reader.title,
@@ -87,6 +90,10 @@ def _described(layout: Layout) -> dict[str, Any]:
         "cell": list(layout.cell),
         "columns": layout.columns,
         "rows": layout.rows,
+        "text_columns": layout.text_columns,
+        "flow_columns": layout.flow_columns,
+        "row_width": layout.row_width,
+        "longest_rows_read": longest.columns if longest else None,
         "chars_per_page": layout.capacity,
         "tokens_per_page": layout.tokens,
         "flat_rate": layout.billing.flat,

@@ -30,7 +30,7 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         from snapshot.mcp.server import serve
     except ImportError as error:
-        say(f"snapshot: {error.name} is not installed: pip install 'snapshot-pages[mcp]'")
+        say(f"snapshot: the MCP server needs a package ({error.name}): pip install 'snapshot-pages[mcp]'")
         return UNUSABLE
     serve(arguments.path)
     return DONE

@@ -71,7 +71,7 @@ def _run(arguments: argparse.Namespace) -> int:
         from snapshot.proxy.app import create_app
         from snapshot.proxy.log import quiet_log
     except ImportError as error:
-        say(f"snapshot: {error.name} is not installed: pip install 'snapshot-pages[proxy]'")
+        say(f"snapshot: the proxy needs a package ({error.name}): pip install 'snapshot-pages[proxy]'")
         return UNUSABLE
     from snapshot.proxy.settings import UPSTREAMS, ProxySettings, default_store
 

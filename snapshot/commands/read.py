@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snapshot.commands._console import DONE, FAILED, print_json, say, tell, write_data
+from snapshot.commands._console import DONE, FAILED, pages_folder, print_json, say, tell, write_data
 from snapshot.commands._progress import progress
 from snapshot.errors import PageError
 
@@ -22,7 +21,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     """Fill the command's parser."""
     parser.description = "Reads the pages of a folder back from their pixels and prints their text."
     parser.epilog = "example: snapshot read session.pages --check"
-    parser.add_argument("folder", metavar="DIR", type=Path, help="a folder that render wrote")
+    parser.add_argument("folder", metavar="DIR", help="a folder that render wrote")
     parser.add_argument("--check", action="store_true", help="compare with the source instead of printing")
     parser.add_argument("--font", metavar="FILE", help="the font file that render was given, if it was")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
@@ -34,6 +33,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from snapshot.pages.manifest import load_manifest
     from snapshot.source.source import strict_text
 
+    arguments.folder = pages_folder(arguments.folder)
     manifest = load_manifest(arguments.folder)
     if arguments.check:
         return _check(arguments, manifest)

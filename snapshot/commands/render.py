@@ -138,7 +138,7 @@ def _summary(manifest: Manifest, model: str, output: Path) -> str:
         f"{output}: {pages} page{'s' * (pages != 1)} for {model}, {chars:,} characters in {tokens:,} tokens; "
     )
     if tokens < text_tokens:
-        line += f"as text about {text_tokens:,}, so {100 - 100 * tokens // text_tokens} % saved"
+        line += f"as text about {text_tokens:,}, so {100 - 100 * tokens // text_tokens}% saved"
     else:
         line += f"as text only about {text_tokens:,}: send the text"
     return f"{line}. Check: snapshot read {output} --check"

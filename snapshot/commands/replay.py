@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from snapshot.commands._console import (
     DONE,
+    like_argument,
     load,
     model_argument,
     model_of,
@@ -44,6 +45,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     )
     session_argument(parser, "transcripts", several=True)
     model_argument(parser, "model to play it with")
+    like_argument(parser)
     parser.add_argument("--window", metavar="N", type=positive, default=0, help="context window in tokens")
     parser.add_argument(
         "--policy",
@@ -88,7 +90,7 @@ def _run(arguments: argparse.Namespace) -> int:
     runs: dict[str, list[Replay]] = {}
     for session in arguments.sessions:
         transcript = load(session, arguments.format, arguments)
-        model = model_of(arguments.model, transcript)
+        model = model_of(arguments.model, transcript, arguments.like)
         recording = Recording.of(transcript, model, overhead=options.overhead)
         if not recording.answers:
             raise SnapshotError(f"{session}: no message of an assistant in it, so no request to replay")

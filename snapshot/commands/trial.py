@@ -55,7 +55,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     asking.add_argument("--stage", type=int, choices=(1,), default=0, help="2 pages of 3 arms, and no more")
     asking.add_argument(
         "--arm", metavar="NAME", action="append", dest="arms",
-        help="an arm: FACE, FACE:COLUMNS, FACE/lines or FACE=FONTFILE; repeatable (default: seven)",
+        help="an arm: FACE, FACE:CELLS, FACE/COLUMNS, FACE/lines or FACE=FONTFILE (default: nine)",
     )  # fmt: skip
     asking.add_argument("--pages", metavar="N", type=positive, default=8, help="pages of each arm (8)")
     asking.add_argument("--seed", metavar="N", type=int, default=1, help="of texts and letters (1)")
@@ -78,6 +78,10 @@ def fill(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     found = parser.add_argument_group("score and rows")
     found.add_argument("--offline", action="store_true", help="score: put offline readers beside the model")
+    found.add_argument(
+        "--reader", metavar="MODULE:FUNCTION", action="append", dest="readers", default=[],
+        help="score: an offline reader of your own, a function of a page's grey values and its cell",
+    )  # fmt: skip
     found.add_argument("--source", metavar="WHO", default="", help="rows: who made the trial")
     parser.set_defaults(run=_run)
 
@@ -229,8 +233,8 @@ def _score(folder: Path, arguments: argparse.Namespace) -> int:
 
     results = results_of(folder)
     _tell_results(results)
-    if arguments.offline:
-        _tell_offline(results)
+    if arguments.offline or arguments.readers:
+        _tell_offline(results, arguments.readers, usual=arguments.offline)
     return DONE
 
 
@@ -308,12 +312,12 @@ def _number(value: float | None) -> str:
     return "nothing: there is no order" if value is None else f"{value:+.2f}"
 
 
-def _tell_offline(results: Results) -> None:
+def _tell_offline(results: Results, own: list[str], *, usual: bool) -> None:
     from snapshot.trial.offline import offline_readers, recalls
     from snapshot.trial.results import counted
     from snapshot.trial.statistics import calibrated, spearman
 
-    readers = offline_readers()
+    readers = offline_readers(own, installed=usual)
     if not readers:
         say("note: no offline reader is installed: tesseract, or pip install 'snapshot-pages[ocr]'")
     asked = [arm for arm in results.arms if arm.exact]

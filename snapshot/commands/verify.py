@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snapshot.commands._console import (
     DONE,
     FAILED,
+    known_as,
+    like_argument,
+    pages_folder,
     print_json,
     read_input,
     refuse_overwriting,
@@ -38,10 +42,11 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "complete, read back exactly, not resized by the provider, legible by measures and published trials."
     )
     parser.epilog = "example: snapshot verify session.pages -m gpt-5.6-sol --html report.html"
-    parser.add_argument("folder", metavar="DIR", type=Path, help="a folder that render wrote")
+    parser.add_argument("folder", metavar="DIR", help="a folder that render wrote")
     parser.add_argument(
         "-m", "--model", metavar="ID", help="the model that will read them (default: that of render)"
     )
+    like_argument(parser)
     parser.add_argument("--ocr", action="store_true", help="ask a neural reader too: snapshot-pages[ocr]")
     parser.add_argument(
         "--floor", metavar="R", type=share, help="recall from 0 to 1 below which pages are refused (0.7)"
@@ -59,10 +64,10 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 def share(text: str) -> float:
     """Argument type: a number from 0 to 1."""
-    value = float(text)
-    if not 0 <= value <= 1:
-        raise ValueError
-    return value
+    with suppress(ValueError):
+        if 0 <= (value := float(text)) <= 1:
+            return value
+    raise argparse.ArgumentTypeError(f"{text[:40]!r} is no share from 0 to 1")
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -74,12 +79,14 @@ def _run(arguments: argparse.Namespace) -> int:
     beside = ""
     if arguments.factsheet is not None:
         beside = read_input(arguments.factsheet, "a file of text").decode("utf-8", "replace")
+    arguments.folder = pages_folder(arguments.folder)
     if arguments.html is not None:
         _refuse_inputs(arguments)
+    model = known_as(arguments.model or "", arguments.like) or None
     with progress("verifying") as show:
         verdict = verify(
             arguments.folder,
-            model=arguments.model,
+            model=model,
             floor=FLOOR if arguments.floor is None else arguments.floor,
             beside=beside,
             ocr=arguments.ocr,
@@ -91,7 +98,7 @@ def _run(arguments: argparse.Namespace) -> int:
         from snapshot.view.folder_view import view_of_folder
         from snapshot.view.verdict import report_of
 
-        view = view_of_folder(arguments.folder, model=arguments.model, font=arguments.font)
+        view = view_of_folder(arguments.folder, model=model, font=arguments.font)
         save(arguments.html, html_of(view, report=report_of(verdict)).encode("utf-8"))
     if arguments.json:
         print_json(_described(verdict))

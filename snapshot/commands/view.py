@@ -12,6 +12,8 @@ from snapshot.commands._console import (
     DEFAULT_MODEL,
     DONE,
     NEEDS_SUMMARIZER,
+    known_as,
+    like_argument,
     load,
     note_diagnostics,
     note_redactions,
@@ -55,6 +57,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-m", "--model", metavar="ID", help="model that looks at the pages (default: their own)"
     )
+    like_argument(parser)
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, help="write the file there instead of opening it"
     )
@@ -105,7 +108,8 @@ def _view(path: str, arguments: argparse.Namespace) -> View:
     if path != "-" and (Path(path) / MANIFEST).is_file():
         from snapshot.view.folder_view import view_of_folder
 
-        return view_of_folder(Path(path), model=arguments.model, font=arguments.font)
+        model = known_as(arguments.model or "", arguments.like) or None
+        return view_of_folder(Path(path), model=model, font=arguments.font)
     return _view_of_conversation(path, arguments)
 
 
@@ -116,7 +120,7 @@ def _view_of_conversation(path: str, arguments: argparse.Namespace) -> View:
     title = "standard input" if path == "-" else Path(path).name
     if path != "-" and _is_archive(Path(path)):
         archive = Archive.from_json(read_input(Path(path), "an archive"))
-        model = arguments.model or _reader_of(archive) or DEFAULT_MODEL
+        model = known_as(arguments.model or "", arguments.like) or _reader_of(archive) or DEFAULT_MODEL
         return view_of_archive(archive, model=model, title=title)
     archive_path = arguments.archive or _beside(path)
     archive = None
@@ -128,7 +132,10 @@ def _view_of_conversation(path: str, arguments: argparse.Namespace) -> View:
         transcript = redactor.transcript(transcript)
         note_redactions(redactor.counts)
     note_diagnostics(transcript)
-    model = arguments.model or _known(transcript.model) or (_reader_of(archive) if archive else "")
+    model = arguments.model or ""
+    if arguments.like:
+        model = known_as(model or transcript.model, arguments.like)
+    model = model or _known(transcript.model) or (_reader_of(archive) if archive else "")
     if not model:
         if transcript.model:
             say(f"note: nothing is known of {transcript.model}: shown for {DEFAULT_MODEL} (-m names another)")
@@ -209,9 +216,12 @@ def _opened(path: Path) -> bool:
 def _summary(view: View, written: Path) -> str:
     figures, count = view.figures, len(view.pages)
     before, after = figures.tokens_before, figures.tokens_after
-    saved = f", {100 - 100 * after // before} % less" if before > after else ""
+    reader = view.model or view.reader
+    if not count and before == after:
+        return f"{written}: no pages, {before:,} tokens stay text for {reader} (try a smaller --window)"
+    saved = f", {100 - 100 * after // before}% less" if before > after else ""
     pages = f"{count} page{'s' * (count != 1)}"
-    return f"{written}: {pages} for {view.model or view.reader}, {before:,} → {after:,} tokens{saved}"
+    return f"{written}: {pages} for {reader}, {before:,} → {after:,} tokens{saved}"
 
 
 def _described(view: View) -> dict[str, object]:

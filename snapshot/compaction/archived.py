@@ -21,18 +21,20 @@ from snapshot.messages import Message, Text, Transcript
 from snapshot.pages.layout import layout_shape
 from snapshot.serialization import from_json, to_json
 from snapshot.source.marks import first_marks
-from snapshot.source.repeats import fold_repeats, original_span
+from snapshot.source.repeats import fold_chapters, original_span
 from snapshot.source.source import Source, source_of
 
-__all__ = ["CLOSING", "OPENING", "WORDS", "Archived", "Changed", "Found", "PagedPart", "Refusal"]
+__all__ = ["ALSO", "CLOSING", "OPENING", "WORDS", "Archived", "Changed", "Found", "PagedPart", "Refusal"]
 
 OPENING = "== ARCHIVE OF EARLIER MESSAGES =="
 """First line of the text that leads the pages in a request."""
 CLOSING = "== END OF ARCHIVE =="
 """First line of the text that follows them."""
+ALSO = "From here on the pages also say:"
+"""First line of what is told of marks where a page first has them."""
 
 SCHEMA = "snapshot-pages/archive/4"
-WORDS = 2
+WORDS = 3
 """Version of the words that an archive is made with."""
 _FORMER_SCHEMA = "snapshot-pages/archive/1"
 _SCHEMAS = (SCHEMA, "snapshot-pages/archive/3", "snapshot-pages/archive/2", _FORMER_SCHEMA)
@@ -131,6 +133,7 @@ class Archived:
             follow.
         chapters: offsets of source text at which a chapter begins, but for the first: nothing that is printed
             behind one refers to what stands before, so that older ones can leave and no page changes.
+        ways: how each page is read, "rows", "columns" or "lines"; () where all are read row by row.
         reasoning: whether the source text has what the model thought.
         summary: the summary that stands in the request in place of pages, "" if pages do.
         statements: words that stand as text beside the pages.
@@ -159,6 +162,7 @@ class Archived:
     sizes: tuple[int, ...] = ()
     starts: tuple[int, ...] = ()
     chapters: tuple[int, ...] = ()
+    ways: tuple[str, ...] = ()
     reasoning: bool = False
     summary: str = ""
     statements: tuple[Statement, ...] = ()
@@ -199,7 +203,7 @@ class Archived:
         before."""
         if not self.printed_pages:
             return self.source
-        return fold_repeats(self.source, visible_from=self.pages[0][0], borders=self.chapters)
+        return fold_chapters(self.source, (self.pages[0][0], *self.chapters))
 
     @cached_property
     def shown_marks(self) -> tuple[dict[str, int], dict[str, int]]:
@@ -324,6 +328,7 @@ class Archived:
                 "sizes": list(self.sizes),
                 "starts": list(self.starts),
                 "chapters": list(self.chapters),
+                **({"ways": list(self.ways)} if self.ways else {}),
                 "shapes": {} if self.stale else self._shapes(),
                 "reasoning": self.reasoning,
                 "summary": self.summary,
@@ -373,6 +378,8 @@ class Archived:
             archive = cls._of(value)
             if any(len(item.pages) != len(item.tiers) for item in (archive, *archive.parts)):
                 raise ValueError("not every page has a layout")
+            if archive.ways and len(archive.ways) != len(archive.pages):
+                raise ValueError("not every page says how it is read")
             digest = sha256(archive.source.text.encode("utf-8", "surrogatepass")).hexdigest()
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             raise ArchiveError(f"the archive is damaged: {error!r}") from error
@@ -409,6 +416,7 @@ class Archived:
             sizes=tuple(map(_count, value.get("sizes", ()))),
             starts=tuple(map(_count, value.get("starts", ()))),
             chapters=tuple(map(_count, value.get("chapters", ()))),
+            ways=tuple(map(str, value.get("ways", ()))),
             reasoning=bool(value["reasoning"]),
             summary=str(value["summary"]),
             statements=tuple(

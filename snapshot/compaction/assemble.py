@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from snapshot.compaction.archived import CLOSING, OPENING, WORDS, Archived
+from snapshot.compaction.archived import ALSO, CLOSING, OPENING, WORDS, Archived
 from snapshot.compaction.former_words import (
     FORMER_CLOSE,
     FORMER_FACTS_LEAD,
@@ -20,7 +20,7 @@ from snapshot.compaction.former_words import (
 )
 from snapshot.compaction.places import PLACE
 from snapshot.messages import Image, Message, Text
-from snapshot.source.marks import notes_on, reading_guide
+from snapshot.source.marks import DRAWING, notes_on, reading_guide
 
 __all__ = ["archive_messages", "is_facts", "left_out_text"]
 
@@ -45,7 +45,8 @@ _VALUES = """
 Exact values stand in the list of exact strings behind the pages; ask the archive for others (`read_archive`),
 where that tool is offered."""
 
-_ALSO = "From here on the pages also say:"
+# The version of words from which on only marks that occur are explained.
+_OWN_GUIDE = 2
 
 
 def left_out_text(characters: int, outline: str = "") -> str:
@@ -115,7 +116,7 @@ def _page_parts(archive: Archived, pages: Sequence[bytes], detail: str) -> Itera
         yield Text(left_out_text(shown_from, archive.outline))
     for number, (_, stop) in enumerate(archive.pages):
         if number in notes:
-            yield Text(f"{_ALSO}\n{notes[number]}")
+            yield Text(f"{ALSO}\n{notes[number]}")
         yield Image("image/png", pages[number], detail=detail) if pages else PLACE
         while at < len(waiting) and waiting[at].offset < stop:
             yield Text(waiting[at].printed())
@@ -126,32 +127,58 @@ def _page_parts(archive: Archived, pages: Sequence[bytes], detail: str) -> Itera
 
 def _lead(archive: Archived) -> str:
     """What stands before the pages; it depends on the first of them alone, and speaks of what is on it."""
-    if archive.words < WORDS:
+    way = archive.ways[0] if archive.ways else "rows"
+    if archive.words < _OWN_GUIDE:
         guide = FORMER_GUIDE if archive.reasoning else FORMER_GUIDE.replace("⁋thinking, ", "")
-        return f"{OPENING}\n{FORMER_LEAD}{guide}"
+        return "\n".join([f"{OPENING}\n{FORMER_LEAD}{guide}", *([] if way == "rows" else [notes_on([way])])])
     first, _ = archive.shown_marks
-    guide = reading_guide(marks=first, repeats=archive.first_reference == 1, reasoning=archive.reasoning)
+    guide = reading_guide(
+        way=way,
+        marks=first,
+        repeats=archive.first_reference == 1,
+        reasoning=archive.reasoning,
+        drawing=_drawing(archive),
+    )
     return _LEAD + guide + _VALUES
 
 
 def _notes(archive: Archived) -> dict[int, str]:
-    """What is said before a page, by its number from 0: notes on marks that stand on no page before it.
+    """What is said before a page, by its number from 0: notes on marks that stand on no page before it, and
+    on how it is read where none before it is read so.
 
     What stands before a page depends on it and on those before it, so what was sent stays as it was.
     """
-    if archive.words < WORDS:
-        return {archive.first_reference - 1: FORMER_REPEATS} if archive.first_reference else {}
+    found: dict[int, list[str]] = {}
+    ways: set[str] = set()
+    for number, way in enumerate(archive.ways):
+        if way not in ways and number:
+            found[number] = [way]
+        ways |= {way, "rows"} if way == "columns" else {way}
+    if archive.words < _OWN_GUIDE:
+        said = {number: notes_on(names, drawing=_drawing(archive)) for number, names in found.items()}
+        if archive.first_reference:
+            at = archive.first_reference - 1
+            said[at] = "\n".join([*filter(None, [said.get(at)]), FORMER_REPEATS])
+        return said
     spans = archive.printed_pages or archive.pages
     first, others = archive.shown_marks
     known = first.keys() - {"repeats"}
-    found: dict[int, list[str]] = {}
     if archive.first_reference > 1:
-        found[archive.first_reference - 1] = ["repeats"]
+        found.setdefault(archive.first_reference - 1, []).append("repeats")
     for name, at in others.items():
         if name not in known and name != "repeats":
             number = bisect_right(spans, at, key=lambda span: span[0]) - 1
             found.setdefault(number, []).append(name)
-    return {number: notes_on(names, reasoning=archive.reasoning) for number, names in found.items()}
+    drawing = _drawing(archive)
+    return {
+        number: notes_on(names, reasoning=archive.reasoning, drawing=drawing)
+        for number, names in found.items()
+    }
+
+
+def _drawing(archive: Archived) -> int:
+    """How the marks are drawn that its words speak of."""
+    return DRAWING if archive.words >= WORDS else 1
 
 
 def is_facts(archive: Archived, text: str) -> bool:
@@ -160,12 +187,12 @@ def is_facts(archive: Archived, text: str) -> bool:
 
 
 def _facts(archive: Archived) -> str:
-    return (FORMER_FACTS_LEAD if archive.pages and archive.words < WORDS else "") + archive.facts
+    return (FORMER_FACTS_LEAD if archive.pages and archive.words < _OWN_GUIDE else "") + archive.facts
 
 
 def _closing(archive: Archived) -> Iterator[Text]:
     """What stands behind pages or summary: exact strings, live state, the close."""
-    close = _CLOSE if archive.words >= WORDS else _FORMER_CLOSE
+    close = _CLOSE if archive.words >= _OWN_GUIDE else _FORMER_CLOSE
     if archive.facts:
         yield Text(_facts(archive))
     if archive.ledger:

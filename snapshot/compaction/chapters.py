@@ -17,7 +17,7 @@ from snapshot.compaction.pagination import Pagination, Stretch, measured
 from snapshot.errors import LayoutError
 from snapshot.pages.layout import Layout, layout_for
 from snapshot.pages.render import PageSpan, Typesetter
-from snapshot.source.repeats import fold_repeats, folded_offset, original_span
+from snapshot.source.repeats import fold_chapters, folded_offset, original_span
 from snapshot.source.source import Source
 
 __all__ = ["CHAPTERS", "Setter", "denser", "without_chapters"]
@@ -51,7 +51,7 @@ class Setter:
             return self.source
         key = visible_from, chapters
         if key not in self._printed:
-            self._printed[key] = fold_repeats(self.source, visible_from=visible_from, borders=chapters)
+            self._printed[key] = fold_chapters(self.source, (visible_from, *chapters))
         return self._printed[key]
 
     def set(self, plan: Sequence[tuple[Layout, int]], left_out: int) -> Pagination:
@@ -179,8 +179,9 @@ def _with_dense_chapters(pagination: Pagination) -> Pagination | None:
 
 def denser(layout: Layout) -> Layout | None:
     """The denser layout of the same reader; None where there is none."""
+    own = layout.name.partition("/")[2]
     try:
-        dense = layout_for(name=f"{layout.reader.name}/dense")
+        dense = layout_for(name=f"{layout.reader.name}/{'columns-dense' if own == 'columns' else 'dense'}")
     except LayoutError:
         return None
     return dense if dense.name != layout.name else None

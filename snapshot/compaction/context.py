@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
+from typing import Any, TypeVar
 
 from snapshot.compaction.alike import differing
 from snapshot.compaction.archive import Archive
-from snapshot.compaction.body import body_bytes, message_bytes
 from snapshot.compaction.boundaries import Group
 from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.history import History
@@ -22,6 +22,8 @@ from snapshot.messages import File, Image, Message
 from snapshot.models.profile import ModelProfile
 
 __all__ = ["Context"]
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -95,13 +97,20 @@ class Context:
         """Estimated tokens of each message of the conversation, some of which are other ones."""
         if messages is self.messages:
             return self.costs
+        return self._of("costs", messages, self._costs_of)
+
+    def _costs_of(self, messages: Sequence[Message]) -> Sequence[int]:
         costs = list(self.costs)
+        sizes, estimator = self.history.sizes(self.estimator.reader), self.estimator
         for at in differing(self.messages, messages):
-            costs[at] = self.estimator.message(messages[at])
+            costs[at] = estimator.at(sizes.size(messages[at]))
         return costs
 
-    def attachments(self, messages: Sequence[Message]) -> list[Image | File]:
+    def attachments(self, messages: Sequence[Message]) -> Sequence[Image | File]:
         """All images and documents of messages, in order."""
+        return self._of("attachments", messages, self._attachments)
+
+    def _attachments(self, messages: Sequence[Message]) -> Sequence[Image | File]:
         if messages is not self.messages and len(messages) != len(self.messages):
             return attachments(messages)
         own = self.tally.attachments
@@ -119,13 +128,29 @@ class Context:
 
     def body_bytes(self, messages: Sequence[Message]) -> int:
         """About the bytes of messages in a request."""
-        if messages is self.messages:
-            return self.tally.body_bytes()
+        return (
+            self.tally.body_bytes() if messages is self.messages else self._of("bytes", messages, self._bytes)
+        )
+
+    def _bytes(self, messages: Sequence[Message]) -> int:
+        sizes, tally = self.history.sizes(self.estimator.reader), self.tally
         if len(messages) != len(self.messages):
-            return body_bytes(messages)
-        tally = self.tally
+            return sum(map(sizes.bytes, messages))
         changed = differing(self.messages, messages)
-        return tally.body_bytes() + sum(message_bytes(messages[at]) - tally.bytes_of(at) for at in changed)
+        return tally.body_bytes() + sum(sizes.bytes(messages[at]) - tally.bytes_of(at) for at in changed)
+
+    @cached_property
+    def _found(self) -> dict[tuple[str, int], tuple[Sequence[Message], Any]]:
+        return {}
+
+    def _of(self, what: str, messages: Sequence[Message], find: Callable[[Sequence[Message]], _T]) -> _T:
+        """What was found for these very messages; a list may be another one the next time."""
+        if not isinstance(messages, tuple):
+            return find(messages)
+        known = self._found.get((what, id(messages)))
+        if known is None:
+            known = self._found[what, id(messages)] = messages, find(messages)
+        return known[1]
 
     @property
     def first_cut(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -65,24 +65,9 @@ def _elided(
 ) -> Lightened:
     out = list(messages)
     lines: list[str] = []
-    for at in results.superseded(start, stop):
-        parts: list[Part] = []
-        for part in messages[at].parts:
-            why = results.why(at, part)
-            call = results.call_of(part)
-            if (
-                not why
-                or not isinstance(part, ToolResult)
-                or not all(isinstance(item, Text) for item in part.content)
-                or (call is not None and call.name in protect)
-                or results.quoted_after(at, text := result_text(part))
-            ):
-                parts.append(part)
-                continue
-            line = f"{ELIDED_RESULT}{len(text)} characters; {why} later; kept in the archive]"
-            parts.append(replace(part, content=(Text(line),)))
-            lines.append(line)
-        out[at] = with_parts(messages[at], parts)
+    for at, (message, its_lines) in results.elided(messages, start, stop, frozenset(protect)):
+        out[at] = message
+        lines += its_lines
     return Lightened(tuple(out), tuple(lines))
 
 
@@ -92,10 +77,18 @@ class Results:
     def __init__(self) -> None:
         self._number = 0
         self._calls: dict[str, ToolCall] = {}
+        # Where results of each call are; ids that were given to another call.
+        self._results: dict[str, list[int]] = {}
+        self._given_again: set[str] = set()
         self._last_of_text: dict[str, int] = {}
         self._last_of_call: dict[tuple[str, str], int] = {}
         self._superseded: set[int] = set()
         self._quotes = _Quotes()
+        # What stands in place of superseded messages, by their numbers; those that are to be looked at, for
+        # the first time or since something happened that they depend on.
+        self._made: dict[int, tuple[Message, tuple[str, ...]]] = {}
+        self._waiting: set[int] = set()
+        self._protected: frozenset[str] = frozenset()
 
     def feed(self, messages: Sequence[Message]) -> None:
         """Take in the messages that follow."""
@@ -105,9 +98,13 @@ class Results:
             self._quotes.take(at, message)
             for part in message.parts:
                 if isinstance(part, ToolCall):
+                    if part.id in self._results:
+                        self._given_again.add(part.id)
                     self._calls[part.id] = part
-                elif isinstance(part, ToolResult) and not part.is_error:
-                    self._result(at, part)
+                elif isinstance(part, ToolResult):
+                    self._results.setdefault(part.call_id, []).append(at)
+                    if not part.is_error:
+                        self._result(at, part)
 
     def _result(self, at: int, part: ToolResult) -> None:
         text = result_text(part)
@@ -123,16 +120,57 @@ class Results:
     def _supersede(self, before: int | None, at: int) -> None:
         if before is not None and before < at:
             self._superseded.add(before)
+            self._waiting.add(before)
 
-    def superseded(self, start: int, stop: int) -> list[int]:
-        """Numbers of the messages from `start` to `stop` (half-open) in which a result may be superseded."""
-        return sorted(at for at in self._superseded if start <= at < stop)
+    def elided(
+        self, messages: Sequence[Message], start: int, stop: int, protect: frozenset[str]
+    ) -> Iterator[tuple[int, tuple[Message, tuple[str, ...]]]]:
+        """Messages from `start` to `stop` (half-open) in which a result is superseded: the number of each,
+        what stands in its place, and the lines in that.
 
-    def call_of(self, part: Part) -> ToolCall | None:
+        Args:
+            messages: those that were fed.
+            start, stop: which of them count.
+            protect: tools whose results stay.
+        """
+        if protect != self._protected:
+            self._protected, self._waiting = protect, set(self._superseded)
+        self._waiting |= self._quotes.news()
+        for call_id in self._given_again:
+            self._waiting.update(at for at in self._results[call_id] if at in self._superseded)
+        self._given_again.clear()
+        for at in [at for at in self._waiting if start <= at < stop]:
+            self._made[at] = self._elide(at, messages[at])
+            self._waiting.remove(at)
+        for at in sorted(self._made):
+            if start <= at < stop and self._made[at][1]:
+                yield at, self._made[at]
+
+    def _elide(self, at: int, message: Message) -> tuple[Message, tuple[str, ...]]:
+        parts: list[Part] = []
+        lines: list[str] = []
+        for part in message.parts:
+            why = self._why(at, part)
+            call = self._call_of(part)
+            if (
+                not why
+                or not isinstance(part, ToolResult)
+                or not all(isinstance(item, Text) for item in part.content)
+                or (call is not None and call.name in self._protected)
+                or self._quotes.after(at, text := result_text(part))
+            ):
+                parts.append(part)
+                continue
+            line = f"{ELIDED_RESULT}{len(text)} characters; {why} later; kept in the archive]"
+            parts.append(replace(part, content=(Text(line),)))
+            lines.append(line)
+        return with_parts(message, parts), tuple(lines)
+
+    def _call_of(self, part: Part) -> ToolCall | None:
         """The call that a result answers."""
         return self._calls.get(part.call_id) if isinstance(part, ToolResult) else None
 
-    def why(self, at: int, part: Part) -> str:
+    def _why(self, at: int, part: Part) -> str:
         """Why a part of message `at` is not needed any more, as words; "" where it is."""
         if not isinstance(part, ToolResult) or part.is_error:
             return ""
@@ -141,34 +179,86 @@ class Results:
             return ""
         if self._last_of_text[text] > at:
             return "the same came again"
-        call = self.call_of(part)
+        call = self._call_of(part)
         again = call is not None and self._last_of_call.get((call.name, call.arguments), at) > at
         return "the call was made again" if again else ""
 
-    def quoted_after(self, at: int, text: str) -> bool:
-        """Whether a message of the user or the assistant after `at` quotes `text`."""
-        return self._quotes.after(at, text)
+
+class _Asked:
+    """A text that was asked for: its lines, the last message that quotes it, the messages that it stands in
+    and that nothing quotes so far, and how many lines and pieces were looked for in it."""
+
+    __slots__ = ("last", "lines", "seen", "unquoted")
+
+    def __init__(self, text: str) -> None:
+        self.lines = frozenset(line.strip() for line in text.split("\n") if len(line) >= _QUOTED)
+        self.last = -1
+        self.unquoted: set[int] = set()
+        self.seen: tuple[int, int] = 0, 0
 
 
 class _Quotes:
-    """Lines and quoted pieces of what user and assistant said, with the message that says each last."""
+    """Lines and quoted pieces of what user and assistant said, with the message that says each last.
+
+    Each is looked for in a text that was asked for once, and once more where it is said again.
+    """
 
     def __init__(self) -> None:
-        self._lines: dict[str, int] = {}
-        self._pieces: dict[str, int] = {}
+        self._last_lines: dict[str, int] = {}
+        self._last_pieces: dict[str, int] = {}
+        self._lines: list[str] = []
+        self._pieces: list[str] = []
+        self._asked: dict[str, _Asked] = {}
 
     def take(self, at: int, message: Message) -> None:
+        """Take in a message."""
         if message.role == "tool":
             return
         for part in message.parts:
             if isinstance(part, Text):
-                for line in part.text.split("\n"):
-                    if len(line.strip()) >= _QUOTED:
-                        self._lines[line.strip()] = at
-                for quoted in _PIECE.findall(part.text):
-                    self._pieces[quoted[0] or quoted[1]] = at
+                lines = [words for line in part.text.split("\n") if len(words := line.strip()) >= _QUOTED]
+                pieces = [quoted[0] or quoted[1] for quoted in _PIECE.findall(part.text)]
+                self._lines += lines
+                self._pieces += pieces
+                self._last_lines.update(dict.fromkeys(lines, at))
+                self._last_pieces.update(dict.fromkeys(pieces, at))
 
     def after(self, at: int, text: str) -> bool:
-        if any(self._lines.get(line.strip(), -1) > at for line in text.split("\n")):
+        """Whether a message after `at` quotes the text."""
+        asked = self._asked.get(text)
+        if asked is None:
+            asked = self._asked[text] = _Asked(text)
+        self._look(text, asked, {})
+        if asked.last > at:
             return True
-        return any(said > at and piece in text for piece, said in self._pieces.items())
+        asked.unquoted.add(at)
+        return False
+
+    def news(self) -> set[int]:
+        """The messages whose texts nothing quoted when they were asked for, and something does now."""
+        found: set[int] = set()
+        known: dict[tuple[int, int], tuple[frozenset[str], frozenset[str]]] = {}
+        for text, asked in self._asked.items():
+            if asked.unquoted:
+                self._look(text, asked, known)
+                quoted = {at for at in asked.unquoted if asked.last > at}
+                asked.unquoted -= quoted
+                found |= quoted
+        return found
+
+    def _look(
+        self, text: str, asked: _Asked, known: dict[tuple[int, int], tuple[frozenset[str], frozenset[str]]]
+    ) -> None:
+        """Look for what was said since a text was looked at; `known` is that, by how much was seen."""
+        size = len(self._lines), len(self._pieces)
+        if asked.seen == size:
+            return
+        new = known.get(asked.seen)
+        if new is None:
+            lines, pieces = asked.seen
+            new = frozenset(self._lines[lines:]), frozenset(self._pieces[pieces:])
+            known[asked.seen] = new
+        asked.seen = size
+        said = [self._last_lines[line] for line in asked.lines & new[0]]
+        said += [self._last_pieces[piece] for piece in new[1] if piece in text]
+        asked.last = max(said, default=asked.last)

@@ -28,7 +28,7 @@ from snapshot.parts.documents import document_type, pages_of
 from snapshot.parts.kinds import pieces
 from snapshot.parts.media import image_size
 
-__all__ = ["Estimator", "Size", "image_size", "measured"]
+__all__ = ["Estimator", "Size", "image_size", "measured", "measured_message"]
 
 # What a message or call costs beside its words: role, delimiters, names of fields.
 _FRAME = 6
@@ -82,6 +82,16 @@ def measured(part: Part, reader: ModelProfile) -> Size:
         case Opaque():
             words = "".join(piece for piece in pieces(part) if isinstance(piece, str))
             return Size(0, _texts(words, reader), 0)
+
+
+def measured_message(message: Message, reader: ModelProfile) -> Size:
+    """The size of a message for a reader, with the frame around it."""
+    sizes = [measured(part, reader) for part in message.parts]
+    return Size(
+        1 + sum(size.frames for size in sizes),
+        tuple(text for size in sizes for text in size.texts),
+        sum(size.fixed for size in sizes),
+    )
 
 
 def _texts(text: str, reader: ModelProfile) -> tuple[int, ...]:
@@ -138,13 +148,13 @@ class Estimator:
 
     def part(self, part: Part) -> int:
         """Tokens of a part."""
-        return self._at(measured(part, self.reader))
+        return self.at(measured(part, self.reader))
 
     def message(self, message: Message) -> int:
         """Tokens of a message."""
         return self._frame + sum(map(self.part, message.parts))
 
-    def _at(self, size: Size) -> int:
+    def at(self, size: Size) -> int:
         """Tokens of a size at the estimator's scale."""
         return size.frames * self._frame + size.fixed + sum(round(text * self.scale) for text in size.texts)
 

@@ -20,16 +20,20 @@ from typing import Protocol, TypeVar, cast
 
 from snapshot.compaction.alike import shared
 from snapshot.compaction.archive import Archive
+from snapshot.compaction.body import message_bytes
 from snapshot.compaction.boundaries import Boundaries, Repairs, repair
+from snapshot.compaction.estimate import Size, measured_message
 from snapshot.compaction.tally import Tally
 from snapshot.messages import Message
 from snapshot.models.profile import ModelProfile
 from snapshot.redaction import Redactor
 
-__all__ = ["Builder", "Histories", "History", "Redacted", "forget", "histories"]
+__all__ = ["Builder", "Histories", "History", "Redacted", "Sizes", "forget", "histories"]
 
 # Conversations that are kept, and their messages together, but for the newest conversation.
 _MOST, _MOST_MESSAGES = 32, 1 << 16
+# Messages whose sizes are kept apart from the conversation's own.
+_MOST_SIZES = 1 << 14
 
 
 class Builder(Protocol):
@@ -41,6 +45,7 @@ class Builder(Protocol):
 
 
 _B = TypeVar("_B", bound=Builder)
+_T = TypeVar("_T")
 
 
 class Redacted:
@@ -60,6 +65,36 @@ class Redacted:
         self.messages += map(self._redactor.message, messages)
 
 
+class Sizes:
+    """What single messages take for a reader: those that stand in place of others, from call to call."""
+
+    def __init__(self, reader: ModelProfile) -> None:
+        self.reader = reader
+        self._sizes: dict[int, tuple[Message, Size]] = {}
+        self._bytes: dict[int, tuple[Message, int]] = {}
+
+    def size(self, message: Message) -> Size:
+        """The size of a message, frame and all."""
+        known = self._sizes.get(id(message))
+        if known is None:
+            known = _kept(self._sizes, message, measured_message(message, self.reader))
+        return known[1]
+
+    def bytes(self, message: Message) -> int:
+        """About the bytes of a message in a request."""
+        known = self._bytes.get(id(message))
+        if known is None:
+            known = _kept(self._bytes, message, message_bytes(message))
+        return known[1]
+
+
+def _kept(known: dict[int, tuple[Message, _T]], message: Message, value: _T) -> tuple[Message, _T]:
+    if len(known) >= _MOST_SIZES:
+        known.clear()
+    known[id(message)] = message, value
+    return message, value
+
+
 class History:
     """What is known of one conversation."""
 
@@ -69,6 +104,7 @@ class History:
         self._boundaries = Boundaries()
         self._repaired: tuple[tuple[Message, ...], tuple[Message, ...], Repairs] = ((), (), Repairs())
         self._tally: Tally | None = None
+        self._sizes: Sizes | None = None
         self._frame: tuple[Archive | None, Hashable, tuple[Message, ...]] = None, None, ()
         self._built: dict[Hashable, tuple[tuple[Message, ...], Builder]] = {}
 
@@ -111,6 +147,12 @@ class History:
             self._tally = Tally(reader)
         self._tally.follow(messages)
         return self._tally
+
+    def sizes(self, reader: ModelProfile) -> Sizes:
+        """What single messages take for a reader."""
+        if self._sizes is None or (self._sizes.reader is not reader and self._sizes.reader != reader):
+            self._sizes = Sizes(reader)
+        return self._sizes
 
     def built(self, key: Hashable, make: Callable[[], _B], messages: tuple[Message, ...]) -> _B:
         """The builder under a key, fed with these messages and nothing else.
@@ -186,10 +228,11 @@ histories = Histories()
 def forget() -> None:
     """Forget all that is known of conversations from earlier calls: it only saves time."""
     from snapshot.facts import survey
-    from snapshot.source import source
+    from snapshot.source import folding, source
     from snapshot.transcripts import continued
 
     histories.clear()
     continued.forget()
     source.forget()
+    folding.forget()
     survey.forget()

@@ -168,6 +168,7 @@ def _key(source: Source, stretch: Stretch, number: int) -> bytes:
         layout.width,
         layout.height,
         layout.text_columns,
+        layout.flow_columns,
         page.start - begin,
         page.stop - begin,
         [mark - begin for mark in source.marks[low:high]],

@@ -33,13 +33,13 @@ class Room:
         pages = pagination.pages
         if len(pages) > self.pages or sum(page.tokens for page in pages) > self.tokens:
             return False
-        return self._surely(pagination) or self._estimate(pagination) <= (self.bytes or 0)
+        return self.surely(pagination) or self._estimate(pagination) <= (self.bytes or 0)
 
     def counted(self, pagination: Pagination) -> Pagination:
         """The pagination, its pages counted and drawn where it matters; `fits` says whether there is room."""
         if not self.has(pagination):
             return replace(pagination, fits=False)
-        if self._surely(pagination):
+        if self.surely(pagination):
             return pagination
         sizes: list[int] = []
         for stretch in pagination.stretches:
@@ -59,7 +59,7 @@ class Room:
         """The newest pages that there is room for."""
         pages = pagination.pages
         room, tokens, kept = self.bytes, 0, 0
-        weighed = room is not None and not self._surely(pagination)
+        weighed = room is not None and not self.surely(pagination)
         for page, size in zip(reversed(pages), self._sizes(pagination, weighed=weighed), strict=True):
             tokens += page.tokens
             room = room - size if weighed and room is not None else room
@@ -85,7 +85,7 @@ class Room:
             self, pages=int((1 - _MARGIN) * self.pages), tokens=int((1 - _MARGIN) * self.tokens), bytes=most
         )
 
-    def _surely(self, pagination: Pagination) -> bool:
+    def surely(self, pagination: Pagination) -> bool:
         """Whether the bytes have room whatever the pages show."""
         if self.bytes is None:
             return True

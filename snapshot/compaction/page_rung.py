@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import ClassVar
@@ -17,9 +18,9 @@ from snapshot.compaction.limits import bytes_left, page_room
 from snapshot.compaction.page_images import base64_bytes, most_bytes, page_sizes
 from snapshot.compaction.paginate import paginate
 from snapshot.compaction.pagination import Pagination
-from snapshot.compaction.summary.offline import digest
+from snapshot.compaction.summary.offline import Digested, digest
 from snapshot.compaction.verbatim import fitted
-from snapshot.pages.layout import Layout, layout_for
+from snapshot.pages.layout import Layout, layout_for, layout_ways
 
 __all__ = ["PageRung"]
 
@@ -103,7 +104,8 @@ class PageRung:
             why = f"not worth it: pays only after {break_even} requests, {cache.turns} are to come"
             return Step(None, why)
         left = f", {pagination.left_out:,} characters left out" if pagination.left_out else ""
-        note = f"{len(pagination.pages)} pages for {len(archive.source.text):,} characters{left}"
+        count = len(pagination.pages)
+        note = f"{count} page{'s' * (count != 1)} for {len(archive.source.text):,} characters{left}"
         return Step(replace(candidate, break_even=break_even), note)
 
 
@@ -162,6 +164,7 @@ def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: in
         sizes=pagination.sizes,
         starts=pagination.starts,
         chapters=pagination.chapters,
+        ways=layout_ways(pagination.tiers),
     )
     return replace(candidate, archive=archive, pagination=pagination)
 
@@ -229,19 +232,21 @@ def _with_facts(candidate: Candidate, whole: int) -> Candidate:
 def _outline(context: Context, archive: Archive, pagination: Pagination) -> str:
     """An outline of the messages that no page shows whole."""
     budget = max(_LEAST_OUTLINE, int(_OUTLINE * context.budget.safe))
-    gone = [
-        message
-        for message, (start, stop) in zip(archive.messages, archive.source.spans, strict=True)
-        if start < pagination.left_out and stop <= pagination.left_out
-    ]
+    spans, left_out = archive.source.spans, pagination.left_out
+    gone = min(
+        bisect_left(spans, left_out, key=lambda span: span[0]),
+        bisect_right(spans, left_out, key=lambda span: span[1]),
+    )
     if not gone:
         return ""
+    messages, turn = archive.messages[:gone], context.turn_at(archive.head)
     return digest(
-        gone,
+        messages,
         budget=int(budget / context.estimator.scale),
         reader=context.reader,
-        first_turn=context.turn_at(archive.head),
+        first_turn=turn,
         beside=frozenset(item.text for item in archive.statements),
+        known=context.history.built(("left view", archive.head, turn), lambda: Digested(turn), messages),
     )
 
 

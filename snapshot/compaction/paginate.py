@@ -85,7 +85,7 @@ def paginate(
     if fitting:
         return fitting[-1] if fitting[-1].tokens <= goal else fitting[0]
     first = replace(room, tokens=max(goal, roomy.tokens)) if former is None else roomy
-    return _without_oldest(setter, (seen[-1], seen[0]), (first, room))
+    return _without_oldest(setter, (seen[-1], *seen[:-1][:1]), (first, room))
 
 
 def _until(tried: Iterator[Pagination], room: Room, goal: int) -> Iterator[Pagination]:
@@ -127,15 +127,22 @@ def _may_reach(clear: Pagination, edge: int, layout: Layout, dense: Layout, goal
 
 
 def _without_oldest(setter: Setter, choices: Sequence[Pagination], rooms: Sequence[Room]) -> Pagination:
-    """The first pagination that has a page in the first room that fits one, the oldest left out.
+    """The first pagination that has a page in the first room that fits one, the oldest left out; where bytes
+    are short, the one that shows most, since denser pages may have more of them for a character.
 
     What is left of the room is for a shorter page; where no page has room at all, that is the only one.
     """
     for room in rooms:
+        best: Pagination | None = None
         for pagination in choices:
+            if best is not None and room.surely(pagination):
+                break
             cut = _newest(setter, pagination, room)
             if cut.pages:
-                return _with_shorter_page(setter, pagination, cut, room)
+                found = _with_shorter_page(setter, pagination, cut, room)
+                best = found if best is None or found.left_out < best.left_out else best
+        if best is not None:
+            return best
     source = setter.source
     nothing = Pagination((), len(source.text), fits=False, printed=source)
     for pagination in choices:

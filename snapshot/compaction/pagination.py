@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, groupby, pairwise
 from typing import TypeVar
 
-from snapshot.compaction.archived import Archived, PagedPart
+from snapshot.compaction.archived import WORDS, Archived, PagedPart
 from snapshot.compaction.page_images import Stretch
-from snapshot.pages.layout import Layout, layout_for
+from snapshot.pages.layout import Layout, layout_for, layout_ways
 from snapshot.pages.render import PageSpan, Typesetter
 from snapshot.source.repeats import original_span
 from snapshot.source.source import Source
@@ -64,7 +64,7 @@ class Pagination:
     @property
     def dense(self) -> int:
         """Pages of the denser layout."""
-        return sum(len(item.pages) for item in self.stretches if item.layout.name.endswith("/dense"))
+        return sum(len(item.pages) for item in self.stretches if item.layout.name.endswith("dense"))
 
     @property
     def starts(self) -> tuple[int, ...]:
@@ -124,11 +124,14 @@ def measured(source: Source, layout: Layout, start: int, stop: int) -> Stretch:
 
 
 def set_anew(archive: _A) -> _A:
-    """The archive with its pages set as their layouts are now, if those have changed (`Archived.stale`)."""
+    """The archive with its pages set as their layouts are now, if those have changed (`Archived.stale`).
+
+    They are other pages, and so are the words that speak of them.
+    """
     if not archive.stale:
         return archive
     parts = tuple(_part_anew(part) for part in archive.parts)
-    archive = replace(archive, parts=parts, stale=False)
+    archive = replace(archive, parts=parts, stale=False, words=WORDS)
     if not archive.pages:
         return archive
     pages = _anew(archive.printed, archive.listed, archive.starts)
@@ -141,6 +144,7 @@ def set_anew(archive: _A) -> _A:
         prices=tuple(page.tokens for page in pages.pages),
         sizes=(),
         starts=pages.starts,
+        ways=layout_ways(pages.tiers),
     )
 
 

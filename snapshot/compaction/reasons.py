@@ -38,7 +38,9 @@ def reason_to_wait(
     if context.groups and context.groups[-1].open:
         return "a call is open: nothing is compacted until its result is there"
     if trigger == "manual":
-        if context.cut() <= context.first_cut:
+        # An archive that cannot stand for this reader is made anew; what does not fit cannot wait.
+        anew = context.former is not None and projection is None
+        if context.cut() <= context.first_cut and sendable and not anew:
             return "nothing is new since the last compaction" if projection else "there is nothing to compact"
         return ""
     if trigger == "preflight" and sendable:

@@ -117,6 +117,6 @@ class Report:
         if self.break_even is not None:
             lines.append(f"cache      pays from {self.break_even} further requests on")
         lines.append(
-            (self.no_op and f"no-op      {self.no_op}") or f"tokens     {self.before:,} → {self.after:,}"
+            (self.no_op and f"unchanged  {self.no_op}") or f"tokens     {self.before:,} → {self.after:,}"
         )
         return "\n".join(lines)

@@ -40,7 +40,9 @@ class SummaryRung:
         context = candidate.context
         if context.reader.blind:
             candidate = without_images(candidate)
-        candidate = fitted(candidate, _verbatim_room(context), None)
+        # Pages of the middle that the rung before measured are not part of what is made here.
+        bare = replace(candidate, pagination=None, break_even=None, facts=0, facts_left_out=0)
+        candidate = fitted(bare, _verbatim_room(context), None)
         if candidate.cut <= context.head:
             done = within_limits(candidate)
             if done.parts or done.messages != context.messages:

@@ -67,7 +67,8 @@ def usage_of(tally: Tally, *, overhead: int | None = None) -> ContextUsage:
     after = shown + round((tally.plain_tokens(newest.at + 1) - shown) * scale)
     answer = newest.output or estimator.message(tally.messages[newest.at])
     tokens = newest.input + answer + after
-    return ContextUsage(tokens, estimator, f"reported by the provider, and an estimate of {after:,} after it")
+    since = f", and an estimate of {after:,} since" if after else ""
+    return ContextUsage(tokens, estimator, f"reported by the provider{since}")
 
 
 def _is_of_this(reports: Sequence[Report], overhead: int, reader: ModelProfile) -> bool:

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 from snapshot.compaction.archive import PagedPart
@@ -27,7 +28,9 @@ from snapshot.compaction.summary.clip import boundary, clip, one_line
 from snapshot.facts.factsheet import factsheet
 from snapshot.facts.patterns import find
 from snapshot.messages import File, Image, Message, Part, Text, ToolCall, ToolResult
-from snapshot.pages.layout import Layout
+from snapshot.pages.layout import Layout, layout_ways
+from snapshot.parts.exact_json import decode, encode
+from snapshot.source.marks import notes_on
 
 __all__ = ["fitted"]
 
@@ -166,8 +169,10 @@ def _with_large_parts(candidate: Candidate, excess: int, layout: Layout | None) 
         share = budget * large.tokens // total
         most_bytes = None if body is None else max(0, body // 2 * large.tokens // total)
         mark = place(len(candidate.parts) + number)
-        stand_in = _stand_in(context, large, share, layout, mark, most_bytes=most_bytes)
-        messages = _put(messages, large, stand_in.shown)
+        holder = _holder(candidate, large)
+        drawn = layout if holder is not None else None
+        stand_in = _stand_in(context, large, share, drawn, mark, most_bytes=most_bytes)
+        messages = _put(messages, large, stand_in.shown, holder)
         parts.append(stand_in.part)
         paginations.append(stand_in.pagination)
         notes.append(f"{messages[large.message].role} message {large.message + 1}: {stand_in.note}")
@@ -178,6 +183,23 @@ def _with_large_parts(candidate: Candidate, excess: int, layout: Layout | None) 
         part_paginations=(*candidate.part_paginations, *reversed(paginations)),
         notes=tuple(notes),
     )
+
+
+def _holder(candidate: Candidate, large: _Large) -> int | None:
+    """Number of the message that pages of a part can stand in: an image is sent in a result, or in what a
+    user says. None where no such message is sent behind it."""
+    messages = candidate.messages
+    part = messages[large.message].parts[large.part]
+    spoken = messages[large.message].role in ("user", "tool") and not isinstance(part, ToolCall)
+    if spoken or isinstance(part, ToolResult):
+        return large.message
+    head, cut = candidate.context.head, candidate.cut
+    for at in range(large.message + 1, len(messages)):
+        results = [item.call_id for item in messages[at].parts if isinstance(item, ToolResult)]
+        fits = part.id in results if isinstance(part, ToolCall) else messages[at].role == "user"
+        if fits and not head <= at < cut:
+            return at
+    return None
 
 
 def _saved(chosen: Sequence[_Large], context: Context, layout: Layout | None) -> int:
@@ -262,6 +284,8 @@ def _paged(context: Context, part: PagedPart, pagination: Pagination, mark: Imag
     )
     if pagination.left_out:
         lead += f"\n[left out here: {pagination.left_out} characters before the first page]"
+    if ways := {*layout_ways(part.tiers)} - {"rows"}:
+        lead += f"\n[{notes_on(ways)}]"
     sheet = factsheet(
         part.source,
         (),
@@ -325,18 +349,22 @@ def _edges(text: str) -> tuple[int, int]:
     return start, stop
 
 
-def _put(messages: list[Message], large: _Large, shown: list[Text | Image]) -> list[Message]:
-    """The messages with `shown` in place of a part; what a call cannot hold goes into its result."""
+def _put(
+    messages: list[Message], large: _Large, shown: list[Text | Image], holder: int | None
+) -> list[Message]:
+    """The messages with `shown` in place of a part, or in `holder`, where its message cannot hold it."""
     out = list(messages)
     message = out[large.message]
     part = message.parts[large.part]
     before, after = message.parts[: large.part], message.parts[large.part + 1 :]
     match part:
         case Text() | File():
-            if message.role in ("user", "tool") or not any(map(is_place, shown)):
+            if holder in (None, large.message) or not any(map(is_place, shown)):
                 out[large.message] = with_parts(message, (*before, *shown, *after))
             else:
-                _into_next_user_message(out, large, shown)
+                line = f"{LARGE_TEXT}{len(large.text)} characters; shown in the next message of the user]"
+                out[large.message] = with_parts(message, (*before, Text(line), *after))
+                out[holder] = with_parts(out[holder], (*shown, *out[holder].parts))
         case ToolResult(content=content):
             kept = tuple(item for item in content if not isinstance(item, Text))
             out[large.message] = with_parts(
@@ -346,47 +374,34 @@ def _put(messages: list[Message], large: _Large, shown: list[Text | Image]) -> l
             line = f"{LARGE_TEXT}{len(large.text)} characters of arguments; shown with the result]"
             call = replace(part, arguments=_short_arguments(part.arguments, line))
             out[large.message] = with_parts(message, (*before, call, *after))
-            _into_result(out, large.message, part.id, shown)
+            if holder is not None:
+                out[holder] = _with_result(out[holder], part.id, shown)
         case _:
             pass
     return out
 
 
-def _into_next_user_message(out: list[Message], large: _Large, shown: list[Text | Image]) -> None:
-    """Pages of what the system or the assistant said go into the next message of the user."""
-    message = out[large.message]
-    before, after = message.parts[: large.part], message.parts[large.part + 1 :]
-    line = Text(f"{LARGE_TEXT}{len(large.text)} characters; shown in the next message of the user]")
-    for at in range(large.message + 1, len(out)):
-        if out[at].role == "user":
-            out[large.message] = with_parts(message, (*before, line, *after))
-            out[at] = with_parts(out[at], (*shown, *out[at].parts))
-            return
-    words = [item for item in shown if isinstance(item, Text)]
-    out[large.message] = with_parts(message, (*before, *words, *after))
-
-
-def _into_result(out: list[Message], start: int, call_id: str, shown: list[Text | Image]) -> None:
-    for at in range(start + 1, len(out)):
-        for number, part in enumerate(out[at].parts):
-            if isinstance(part, ToolResult) and part.call_id == call_id:
-                lead = Text("[arguments of this call]")
-                parts = list(out[at].parts)
-                parts[number] = replace(part, content=(lead, *shown, *part.content))
-                out[at] = with_parts(out[at], parts)
-                return
+def _with_result(message: Message, call_id: str, shown: list[Text | Image]) -> Message:
+    """The message with what stands for a call's arguments at the beginning of its result."""
+    parts = list(message.parts)
+    for number, part in enumerate(parts):
+        if isinstance(part, ToolResult) and part.call_id == call_id:
+            lead = Text("[arguments of this call]")
+            parts[number] = replace(part, content=(lead, *shown, *part.content))
+            break
+    return with_parts(message, parts)
 
 
 def _short_arguments(arguments: str, line: str) -> str:
     """The arguments as a JSON object, long texts in it replaced by a line."""
     try:
-        values = json.loads(arguments)
+        values = decode(arguments)
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
         return json.dumps({"arguments": line})
     short = dict(_shortened(cast("dict[str, Any]", values), line))
-    text = json.dumps(short, ensure_ascii=False)
+    text = encode(short, partial(json.dumps, ensure_ascii=False))
     return text if len(text) <= _SMALLEST else json.dumps({"arguments": line})
 
 

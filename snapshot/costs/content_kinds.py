@@ -36,7 +36,7 @@ def class_of(text: str) -> str:
     if stripped[:1] in ("{", "["):
         try:
             json.loads(stripped)
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
         else:
             return "JSON"
@@ -105,7 +105,7 @@ def _arguments(arguments: str) -> Iterator[tuple[str, str]]:
     """JSON, but for long strings in it, such as files that are written."""
     try:
         values = json.loads(arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
         yield "JSON", arguments

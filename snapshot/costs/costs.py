@@ -19,6 +19,7 @@ from snapshot.models.tokens import counter, text_tokens
 from snapshot.pages.layout import Layout, layout_for
 from snapshot.pages.render import Typesetter
 from snapshot.source.source import Source
+from snapshot.typeset.columns import slots_of
 from snapshot.typeset.grid import Grid
 
 __all__ = ["Cost", "break_even", "cost_of", "cost_of_source", "costs_of", "example_models", "together"]
@@ -171,7 +172,7 @@ def _per_cell(grids: list[Grid], layout: Layout, end: int) -> float:
     if full:
         return sum(grid.stop - grid.start for grid in full) / (len(full) * layout.capacity)
     last = grids[-1]
-    used = int((last.cells.reshape(-1) == end).argmax()) or last.cells.size
+    used = int((slots_of(last.cells, layout.columns_of_text).reshape(-1) == end).argmax()) or last.cells.size
     return (last.stop - last.start) / used
 
 
@@ -208,10 +209,11 @@ def break_even(layout: Layout, per_cell: float, per_text_token: float) -> int | 
         per_text_token: characters per token as text.
     """
     found: int | None = None
+    across = layout.capacity // layout.rows
     for rows in range(1, layout.rows + 1):
         price = layout.billing.tokens(layout.width, layout.page_height(rows))
-        most = int(rows * layout.columns * per_cell)
-        least = int((rows - 1) * layout.columns * per_cell) + 1
+        most = int(rows * across * per_cell)
+        least = int((rows - 1) * across * per_cell) + 1
         needed = ceil(price * per_text_token)
         if needed > most:
             found = None  # even a full last row is cheaper as text

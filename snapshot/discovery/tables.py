@@ -6,7 +6,6 @@ A session in a database is named `FILE#ID`. The one form that is known is openco
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from snapshot.errors import SnapshotError
+from snapshot.transcripts.io.json_values import escaped, parse, plain
 
 __all__ = ["Row", "exported", "rows_of"]
 
@@ -58,7 +58,7 @@ def size_of(name: str) -> tuple[int, bytes]:
             folder = store.execute("SELECT directory FROM session WHERE id = ?", (key,)).fetchone()
     except sqlite3.Error:
         return 0, b""
-    head = json.dumps({"directory": folder[0] if folder else ""})
+    head = escaped({"directory": str(folder[0]) if folder else ""})
     return size, "\n".join((head, *(str(row[0]) for row in first))).encode("utf-8", "replace")
 
 
@@ -92,7 +92,7 @@ def exported(name: str) -> bytes | None:
             ]
     except sqlite3.Error as error:
         raise SnapshotError(f"{path}: {error}") from error
-    return json.dumps({"info": info, "messages": messages}).encode()
+    return escaped(plain({"info": info, "messages": messages})).encode()
 
 
 def _session(store: sqlite3.Connection, key: str) -> dict[str, object]:
@@ -113,8 +113,8 @@ def _session(store: sqlite3.Connection, key: str) -> dict[str, object]:
 def _value(text: object) -> dict[str, object]:
     """What a column of JSON holds; one that is damaged is told as such, and the others are read."""
     try:
-        value: object = json.loads(str(text))
-    except ValueError:
+        value = parse(str(text))
+    except (ValueError, RecursionError):
         value = None
     return cast("dict[str, object]", value) if isinstance(value, dict) else {"type": "unreadable row"}
 

@@ -9,10 +9,11 @@ the request has as text already is not said again, nor what stands whole in a lo
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy as np
 from snapshot.facts.patterns import Fact, find, look, parts_of, strings_in
 from snapshot.facts.survey import survey_of
 from snapshot.facts.use import Uses
-from snapshot.models.tokens import most_tokens, text_tokens
+from snapshot.models.tokens import most_chars, most_tokens, text_tokens
 from snapshot.source.marks import ELIDED
 from snapshot.source.source import Source, strict_text
 
@@ -129,9 +130,13 @@ def _at_most(budget: int, reader: ModelProfile) -> int:
 def _most(ranked: Sequence[Fact], head: str, labels: _Labels, budget: int, reader: ModelProfile) -> int:
     """How many of the facts have room. The text grows with each, so the number is found by halving."""
     low, high = 0, min(len(ranked), _at_most(budget, reader))
+    longest = most_chars(budget, reader)  # what is longer has no room for certain
+    sums = list(accumulate(len(fact.text) for fact in ranked[:high]))
     while low < high:
         middle = (low + high + 1) // 2
-        if text_tokens(_print(head, ranked[:middle], labels), reader) <= budget:
+        if sums[middle - 1] <= longest and (
+            text_tokens(_print(head, ranked[:middle], labels), reader) <= budget
+        ):
             low = middle
         else:
             high = middle - 1
@@ -204,8 +209,12 @@ def _dearer_than(share: int, reader: ModelProfile) -> Callable[[str], bool]:
 
 def _without_elisions(facts: Iterable[Fact], source: Source) -> Iterable[Fact]:
     """Facts without what stands between ✂ and ✂: the sizes there are ours."""
+    facts = list(facts)
     inside: set[int] = set()
-    for elision in source.elisions:
+    # Of long texts only the newest part was looked at.
+    first = min((fact.offsets[0] for fact in facts if fact.offsets), default=0)
+    low = max(0, bisect_left(source.elisions, first, key=lambda item: item.offset) - 1)
+    for elision in source.elisions[low:]:
         stop = source.text.find(ELIDED, elision.offset + 1)
         inside.update(range(elision.offset, stop if stop >= 0 else elision.offset))
     for fact in facts:
@@ -228,46 +237,56 @@ class _Labels:
     """The label of each fact, made when it is asked for."""
 
     def __init__(self, pages: Sequence[tuple[int, int]], referred: Sequence[tuple[int, int]]) -> None:
-        self._pages, self._referred = pages, referred
-        self._known: dict[str, str] = {}
+        self._pages, self._starts = pages, [start for start, _ in pages]
+        self._referred, self._refers = referred, [start for start, _ in referred]
+        self._known: dict[str, tuple[str, str]] = {}
 
-    def of(self, fact: Fact) -> str:
-        """The label of a fact."""
-        label = self._known.get(fact.text)
-        if label is None:
-            label = self._known[fact.text] = _label(fact, self._pages, self._referred)
-        return label
+    def line(self, fact: Fact) -> tuple[str, str]:
+        """The line that a fact stands on by itself, or "", and else its label: it shares a line with others.
 
+        What has a comma, or would break a line, which only a caller's own does, stands alone; the latter in
+        quotes.
+        """
+        known = self._known.get(fact.text)
+        if known is None:
+            label, text = self._label(fact), fact.text
+            if len(text.splitlines()) > 1 or text != text.strip():
+                known = f"{label}: " * bool(label) + json.dumps(text, ensure_ascii=False), label
+            elif ", " in text:
+                known = f"{label}: " * bool(label) + text, label
+            else:
+                known = "", label
+            self._known[fact.text] = known
+        return known
 
-def _label(fact: Fact, pages: Sequence[tuple[int, int]], referred: Sequence[tuple[int, int]]) -> str:
-    """The pages that a fact stands on, the last ones if they are many: `p2`, `p1,3-4`, `p7,8,9+`.
+    def _label(self, fact: Fact) -> str:
+        """The pages that a fact stands on, the last ones if they are many: `p2`, `p1,3-4`, `p7,8,9+`.
 
-    Of a name, which stands in many places, it is the last page alone.
-    """
-    if not pages:
-        return ""
-    found: dict[int, str] = {}
-    starts = [start for start, _ in pages]
-    for at in reversed(fact.offsets):
-        if referred and _is_in(referred, at):
-            continue
-        first = bisect_right(starts, at) - 1
-        if first < 0 or at >= pages[first][1]:
-            continue
-        # A string over the edge of a page begins on one and ends on the next.
-        last = max(first, bisect_right(starts, at + len(fact.text) - 1) - 1)
-        found.setdefault(first + 1, f"{first + 1}" if first == last else f"{first + 1}-{last + 1}")
-        if len(found) > _PAGES or fact.kind == "name":
-            break
-    if not found:
-        return _NO_PAGE
-    named = sorted(sorted(found)[-_PAGES:])
-    return "p" + ",".join(found[number] for number in named) + ("+" if len(found) > _PAGES else "")
+        Of a name, which stands in many places, it is the last page alone.
+        """
+        pages, starts = self._pages, self._starts
+        if not pages:
+            return ""
+        found: dict[int, str] = {}
+        for at in reversed(fact.offsets):
+            if self._refers and self._is_referred(at):
+                continue
+            first = bisect_right(starts, at) - 1
+            if first < 0 or at >= pages[first][1]:
+                continue
+            # A string over the edge of a page begins on one and ends on the next.
+            last = max(first, bisect_right(starts, at + len(fact.text) - 1) - 1)
+            found.setdefault(first + 1, f"{first + 1}" if first == last else f"{first + 1}-{last + 1}")
+            if len(found) > _PAGES or fact.kind == "name":
+                break
+        if not found:
+            return _NO_PAGE
+        named = sorted(sorted(found)[-_PAGES:])
+        return "p" + ",".join(found[number] for number in named) + ("+" if len(found) > _PAGES else "")
 
-
-def _is_in(spans: Sequence[tuple[int, int]], at: int) -> bool:
-    number = bisect_right(spans, at, key=lambda span: span[0]) - 1
-    return number >= 0 and at < spans[number][1]
+    def _is_referred(self, at: int) -> bool:
+        number = bisect_right(self._refers, at) - 1
+        return number >= 0 and at < self._referred[number][1]
 
 
 def _print(head: str, facts: Sequence[Fact], labels: _Labels) -> str:
@@ -275,12 +294,9 @@ def _print(head: str, facts: Sequence[Fact], labels: _Labels) -> str:
     lines: dict[str, list[str]] = {}
     alone: list[str] = []
     for fact in facts:
-        label = labels.of(fact)
-        if len(fact.text.splitlines()) > 1 or fact.text != fact.text.strip():
-            # Only what a caller named looks like that; quoted, since it would break the line.
-            alone.append(f"{label}: " * bool(label) + json.dumps(fact.text, ensure_ascii=False))
-        elif ", " in fact.text:
-            alone.append(f"{label}: " * bool(label) + fact.text)
+        line, label = labels.line(fact)
+        if line:
+            alone.append(line)
         else:
             lines.setdefault(label, []).append(fact.text)
     body = [f"{label}: " * bool(label) + ", ".join(texts) for label, texts in lines.items()]

@@ -16,7 +16,7 @@ __all__ = ["Survey", "forget", "survey_of"]
 # Characters at the end of a text that are looked at: what stands before them hardly counts, by its age.
 _NEWEST = 1 << 21
 # Characters that are looked at in one go: bounds memory.
-_AT_ONCE = 1 << 20
+_AT_ONCE = 1 << 18
 # Texts that were looked at lately and are kept; those of so few characters are not worth it.
 _MOST, _FEW = 4, 1 << 13
 

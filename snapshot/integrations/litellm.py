@@ -30,6 +30,7 @@ from snapshot.compaction.options import Settings
 from snapshot.errors import LayoutError, NotOverflow, SnapshotError, TranscriptError
 from snapshot.integrations.archives import Archives, SqliteArchives
 from snapshot.integrations.keeper import Keeper
+from snapshot.recovery import classify_error
 
 try:
     import litellm
@@ -41,17 +42,22 @@ __all__ = ["SnapshotCallback", "callback"]
 
 # Where a call holds its conversation: chats and Anthropic's messages, or Responses.
 _LISTS = ("messages", "input")
+# The form that it has there, by the beginning of the call's kind; words alone do not tell.
+_FORMS = {"anthropic": "anthropic", "aresponses": "openai-responses", "responses": "openai-responses"}
+_CHAT = "openai"
 _BODY = ("messages", "input", "system", "instructions", "tools")
-_REMEMBERED = 1000  # refusals that wait for the call to come again
+_REMEMBERED = 1000  # refusals that wait for the call to come again, and calls that went out changed
 
 
 class SnapshotCallback(CustomLogger):
     """Makes each conversation fit before it goes to a deployment.
 
-    Coroutines of LiteLLM (`acompletion`, `aresponses`, `anthropic_messages`) and its proxy call it by
-    themselves. A request that the provider refused for its size all the same is made smaller when it comes
-    again, by a retry of the router or of the client. LiteLLM calls no such hook for `completion`: use
-    `callback.completion(…)` in its place, which also recovers by itself.
+    Coroutines of LiteLLM (`acompletion`, `aresponses`, `anthropic_messages`), its router and its proxy call
+    it by themselves. A request that the provider refused for its size all the same is made smaller when it
+    comes again: from the client, or by the router, which sends it again to the deployments that its
+    `context_window_fallbacks` name. LiteLLM's own retries (`num_retries`) never come here, and send the same
+    request again. `callback.acompletion(…)` and, for which LiteLLM calls no such hook at all,
+    `callback.completion(…)` recover by themselves.
 
     Args:
         archives: where archives are kept; None: in memory.
@@ -65,18 +71,40 @@ class SnapshotCallback(CustomLogger):
         super().__init__()
         self.keeper = Keeper(archives, **settings)
         self.refused: dict[str, Exception] = {}
+        # Of calls that went out with another conversation than came: what the one that came is known by.
+        self._asked: dict[str, str] = {}
 
     async def async_pre_call_deployment_hook(
-        self,
-        kwargs: Mapping[str, Any],
-        call_type: Any,  # noqa: ARG002 - LiteLLM names it
+        self, kwargs: Mapping[str, Any], call_type: Any
     ) -> dict[str, Any] | None:
         """What goes to the deployment in place of `kwargs`; None where it goes as it is."""
         if not any(isinstance(kwargs.get(key), list) and kwargs[key] for key in _LISTS):
             return None
-        # The key of a conversation costs by its length: it is asked for where something was refused.
-        error = self.refused.pop(_key(kwargs), None) if self.refused else None
-        return await asyncio.to_thread(self._fitted, kwargs, error)
+        kind = str(getattr(call_type, "value", call_type) or "")
+        form = next((form for start, form in _FORMS.items() if kind.startswith(start)), _CHAT)
+        fitted, key = await asyncio.to_thread(self._prepared, kwargs, form)
+        if fitted is not None:
+            _remember(self._asked, str(kwargs.get("litellm_call_id") or ""), key)
+        return fitted
+
+    def _prepared(self, request: Mapping[str, Any], form: str) -> tuple[dict[str, Any] | None, str]:
+        """What goes out in place of a request, and the key of its conversation; None where it stays."""
+        # The key costs half of a call that changes nothing: it is asked for where it is needed.
+        error = self.refused.pop(_key(request), None) if self.refused else None
+        fitted = None if error is None else self._fitted(request, error, form)
+        if fitted is None:
+            fitted = self._fitted(request, None, form)
+        return fitted, "" if fitted is None else _key(request)
+
+    async def async_post_call_failure_deployment_hook(
+        self,
+        request_data: Mapping[str, Any],
+        exception: Exception,
+        call_type: Any,  # noqa: ARG002
+        fallback_depth: int | None = None,  # noqa: ARG002
+    ) -> None:
+        """Remember what a provider refused, before anybody can send the request again."""
+        self._refused(request_data, exception)
 
     async def async_log_failure_event(
         self,
@@ -85,17 +113,19 @@ class SnapshotCallback(CustomLogger):
         start_time: Any,  # noqa: ARG002
         end_time: Any,  # noqa: ARG002
     ) -> None:
-        """Remember what a provider refused, until the request comes again."""
-        error = kwargs.get("exception")
-        original = kwargs.get("additional_args", {}).get("complete_input_dict") or kwargs
-        key = _key(kwargs) or _key(original)
-        if key and isinstance(error, Exception):
-            while len(self.refused) >= _REMEMBERED:
-                self.refused.pop(next(iter(self.refused)))
-            self.refused[key] = error
+        """The same, where an older LiteLLM has no other way to tell: it does so in the background."""
+        if not hasattr(CustomLogger, "async_post_call_failure_deployment_hook"):
+            self._refused(kwargs, kwargs.get("exception"))
+
+    def _refused(self, request: Mapping[str, Any], error: object) -> None:
+        cause = classify_error(error)
+        if isinstance(error, Exception) and (cause.overflow or cause.curable_by_less):
+            key = self._asked.get(str(request.get("litellm_call_id") or "")) or _key(request)
+            if key:
+                _remember(self.refused, key, error)
 
     def completion(self, **request: Any) -> Any:
-        """`litellm.completion(**request)`, with a conversation that fits."""
+        """`litellm.completion(**request)`, with a conversation that fits, sent once more where it did not."""
         try:
             return litellm.completion(**(self._fitted(request, None) or request))
         except Exception as error:  # LiteLLM's classes, or the SDK's
@@ -104,7 +134,22 @@ class SnapshotCallback(CustomLogger):
                 raise
             return litellm.completion(**smaller)
 
-    def _fitted(self, request: Mapping[str, Any], error: Exception | None) -> dict[str, Any] | None:
+    async def acompletion(self, **request: Any) -> Any:
+        """`await litellm.acompletion(**request)`, with a conversation that fits, sent once more where it did
+        not."""
+        try:
+            return await litellm.acompletion(
+                **(await asyncio.to_thread(self._fitted, request, None) or request)
+            )
+        except Exception as error:
+            smaller = await asyncio.to_thread(self._fitted, request, error)
+            if smaller is None:
+                raise
+            return await litellm.acompletion(**smaller)
+
+    def _fitted(
+        self, request: Mapping[str, Any], error: Exception | None, form: str = _CHAT
+    ) -> dict[str, Any] | None:
         """The request with a conversation that fits; None where it stays as it is."""
         model = str(request.get("model") or "")
         body = {key: request[key] for key in _BODY if request.get(key)}
@@ -115,7 +160,14 @@ class SnapshotCallback(CustomLogger):
                 done = self.keeper.recover(body, error, model=model)
         except (LayoutError, NotOverflow):  # nothing is known of the model; a refusal of another kind
             return None
-        return None if done.unchanged else {**request, **done.splice()}
+        return None if done.unchanged else {**request, **done.splice(api=form)}
+
+
+def _remember(held: dict[str, Any], key: str, value: object) -> None:
+    """Hold a value, and let go of what has been held longest where there are too many."""
+    while len(held) >= _REMEMBERED:
+        held.pop(next(iter(held)))
+    held[key] = value
 
 
 def _key(request: Mapping[str, Any]) -> str:

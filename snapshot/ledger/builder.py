@@ -62,9 +62,13 @@ class LedgerBuilder:
     Args:
         harness: as for `ledger_of`.
         tools: as for `ledger_of`.
+        plans_only: only find out whether there is a plan.
     """
 
-    def __init__(self, *, harness: str = "", tools: ToolTable | None = None) -> None:
+    def __init__(
+        self, *, harness: str = "", tools: ToolTable | None = None, plans_only: bool = False
+    ) -> None:
+        self._plans_only = plans_only
         self._table = tools or tool_table()
         self._harness = harness
         self._number = 0
@@ -99,6 +103,10 @@ class LedgerBuilder:
                     case _:
                         pass
 
+    def has_plan(self) -> bool:
+        """Whether there is a plan after all that was fed."""
+        return bool(self._plans.steps())
+
     def ledger(self) -> Ledger:
         """The state after all that was fed."""
         questions = [question for _, asked in self._questions.values() for question in asked]
@@ -125,7 +133,10 @@ class LedgerBuilder:
         arguments = arguments_of(part.arguments)
         tool = self._rule(part.name, arguments)
         call = Call(part.name, part.arguments, tool, self._number)
-        for means, values in operations(tool, arguments):
+        acts = operations(tool, arguments)
+        if self._plans_only and not any(means in _PLAN_MEANS for means, _ in acts):
+            acts = []
+        for means, values in acts:
             act = Act(means, values)
             if means == "command":
                 where = self._word(values, tool, "where")
@@ -185,7 +196,7 @@ class LedgerBuilder:
                 name = arguments_of(part.json).get("tool_name")
                 if isinstance(name, str):
                     self._equipment.load("tool", name, self._number)
-        if call is None:
+        if call is None or (self._plans_only and not call.acts):
             return
         output, code = unwrapped(text, self._table)
         commanded = any(act.line for act in call.acts)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import re
+from bisect import bisect_left, insort
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from snapshot.ledger.lines import one_line
 from snapshot.ledger.state import Change, FileState
@@ -19,9 +22,14 @@ _PATCHED = re.compile(
 _DIFFED = re.compile(r"^--- (?P<old>[^\t\r\n]{1,400})[^\n]*\n\+\+\+ (?P<new>[^\t\r\n]{1,400})", re.M)
 
 
+# Files that were touched since the last look, up to which each finds its place in the list by itself.
+_FEW = 256
+
+
 @dataclass(slots=True)
 class _File:
     path: str
+    number: int  # of all files, in the order in which they were first named
     change: Change = ""
     changed: int = 0
     created: int = 0
@@ -34,7 +42,15 @@ class Files:
 
     def __init__(self) -> None:
         self._files: dict[str, _File] = {}
+        self._count = 0
         self.newest_change = 0
+        # Only files of one name in its folder can be the same, so what is known of them is kept by that name:
+        # the files, what they are together, and all of that in one list: those touched last first. Names
+        # that something happened to since are to be looked at again.
+        self._named: dict[str, list[_File]] = {}
+        self._rows: dict[str, list[_Row]] = {}
+        self._sorted: list[_Row] = []
+        self._touched: set[str] = set()
 
     def changed(self, path: str, how: Change, number: int) -> None:
         """A file was created, written, edited or deleted."""
@@ -54,6 +70,7 @@ class Files:
         if before is None or after is None or before is after:
             return
         self._files.pop(before.path, None)
+        self._named[posixpath.basename(before.path)].remove(before)
         after.change, after.source = "moved", before.path
         after.created, after.read = before.created, max(before.read, after.read)
         after.changed = max(after.changed, number)
@@ -72,25 +89,19 @@ class Files:
     def states(self) -> tuple[FileState, ...]:
         """Every file once, those touched last first; a relative path is the absolute one that ends with
         it."""
-        ends: dict[str, list[_File]] = {}
-        for file in self._files.values():
-            if file.path.startswith("/"):
-                ends.setdefault(posixpath.basename(file.path), []).append(file)
-        merged: dict[str, FileState] = {}
-        for file in self._files.values():
-            same: list[_File] = []
-            if not file.path.startswith("/"):
-                tail = "/" + file.path
-                same = [
-                    other
-                    for other in ends.get(posixpath.basename(file.path), ())
-                    if other.path.endswith(tail)
-                ]
-            path = same[0].path if len(same) == 1 else file.path
-            merged[path] = _joined(merged.get(path), FileState(
-                path, file.change, file.changed, file.created, file.read, file.source,
-            ))  # fmt: skip
-        return tuple(sorted(merged.values(), key=lambda file: -file.message))
+        touched, self._touched = self._touched, set()
+        before = {name: self._rows.pop(name, []) for name in touched}
+        for name in touched:
+            self._rows[name] = _rows(self._named[name])
+        if len(touched) > _FEW:
+            self._sorted = sorted(row for rows in self._rows.values() for row in rows)
+        else:
+            for name in touched:
+                for row in before[name]:
+                    del self._sorted[bisect_left(self._sorted, row[:2])]
+                for row in self._rows[name]:
+                    insort(self._sorted, row)
+        return tuple(state for _, _, state in self._sorted)
 
     def _file(self, path: str) -> _File | None:
         name = one_line(path, _PATH)
@@ -103,7 +114,34 @@ class Files:
             name = posixpath.normpath(name)
         if name in ("", ".", ".."):
             return None
-        return self._files.setdefault(name, _File(name))
+        last = posixpath.basename(name)
+        self._touched.add(last)
+        file = self._files.get(name)
+        if file is None:
+            self._count += 1
+            file = self._files[name] = _File(name, self._count)
+            self._named.setdefault(last, []).append(file)
+        return file
+
+
+_Row: TypeAlias = tuple[int, int, FileState]
+"""What a list of files is sorted by: the message that one was touched in last, the newest first, and its
+number; and the file."""
+
+
+def _rows(files: Sequence[_File]) -> list[_Row]:
+    """Files of one name in their folders, those that are the same as one."""
+    absolute = [file for file in files if file.path.startswith("/")]
+    merged: dict[str, tuple[int, FileState]] = {}
+    for file in files:
+        path = file.path
+        if not path.startswith("/"):
+            same = [other for other in absolute if other.path.endswith("/" + path)]
+            path = same[0].path if len(same) == 1 else path
+        state = FileState(path, file.change, file.changed, file.created, file.read, file.source)
+        number, known = merged.get(path, (file.number, None))
+        merged[path] = number, _joined(known, state)
+    return [(-state.message, number, state) for number, state in merged.values()]
 
 
 def _joined(first: FileState | None, second: FileState) -> FileState:

@@ -7,7 +7,7 @@ program's own headings begin otherwise.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -58,7 +58,7 @@ def ledger_text(ledger: Ledger, budget: int, count: Callable[[str], int]) -> str
         budget: tokens that the text may take.
         count: the number of tokens of a text, as the model that is to read it counts.
     """
-    facts = list(_facts(ledger))
+    facts, more = _facts(ledger, _MOST_CHARACTERS * budget)
     if not facts or budget <= 0:
         return ""
     sections = list(_SECTIONS)
@@ -67,12 +67,12 @@ def ledger_text(ledger: Ledger, budget: int, count: Callable[[str], int]) -> str
     )
 
     def text(kept: int) -> str:
-        return _text(ledger, facts[:kept], facts[kept:])
+        return _text(ledger, facts[:kept], Counter(fact.section for fact in facts[kept:]) + more)
 
     # No tokenizer takes more characters for a token: what is beyond need not be counted.
     sizes = accumulate(len(fact.line) for fact in facts)
     low, high = 0, sum(size <= _MOST_CHARACTERS * budget for size in sizes)
-    if high == len(facts) and count(whole := text(high)) <= budget:
+    if high == len(facts) and not more and count(whole := text(high)) <= budget:
         return whole
     # The text of more facts is longer but for the words of the last line, so what is found is checked.
     while low < high:
@@ -86,13 +86,15 @@ def ledger_text(ledger: Ledger, budget: int, count: Callable[[str], int]) -> str
     return text(low) if low else ""
 
 
-def _text(ledger: Ledger, kept: Sequence[_Fact], left: Sequence[_Fact]) -> str:
+def _text(ledger: Ledger, kept: Sequence[_Fact], missing: Counter[str]) -> str:
     pieces = [_LEAD.format(count=ledger.messages)]
-    for section, (heading, _, _) in _SECTIONS.items():
-        facts = sorted((fact for fact in kept if fact.section == section), key=lambda fact: fact.order)
+    by_section: dict[str, list[_Fact]] = {section: [] for section in _SECTIONS}
+    for fact in kept:
+        by_section[fact.section].append(fact)
+    for section, facts in by_section.items():
         if facts:
-            pieces += [f"{heading}:", *(fact.line for fact in facts)]
-    missing = Counter(fact.section for fact in left)
+            facts.sort(key=lambda fact: fact.order)
+            pieces += [f"{_SECTIONS[section][0]}:", *(fact.line for fact in facts)]
     if missing:
         counts = [
             f"{missing[section]} {one if missing[section] == 1 else several}"
@@ -103,9 +105,32 @@ def _text(ledger: Ledger, kept: Sequence[_Fact], left: Sequence[_Fact]) -> str:
     return "\n".join(pieces)
 
 
-def _facts(ledger: Ledger) -> Iterator[_Fact]:
-    yield from _plan(ledger.plan)
+def _facts(ledger: Ledger, most: int) -> tuple[list[_Fact], Counter[str]]:
+    """What there is to tell, and of each section how much more there is: of files, of which there may be any
+    number, only so many characters are told, the newest ones."""
     changed = sorted((file for file in ledger.files if file.change), key=lambda file: -file.changed)
+    read = [file for file in ledger.files if not file.change]
+    told = {
+        "changed": _told((_changed(file) for file in changed), most),
+        "read": _told((_line(file.read, file.path) for file in read), most),
+    }
+    more = Counter(changed=len(changed) - len(told["changed"]), read=len(read) - len(told["read"]))
+    return list(_ranked(ledger, told)), +more
+
+
+def _told(lines: Iterator[str], most: int) -> list[str]:
+    """The lines up to the first that is beyond so many characters."""
+    told: list[str] = []
+    for line in lines:
+        told.append(line)
+        most -= len(line)
+        if most < 0:
+            break
+    return told
+
+
+def _ranked(ledger: Ledger, files: Mapping[str, list[str]]) -> Iterator[_Fact]:
+    yield from _plan(ledger.plan)
     for section, lines in (
         ("running", [
             _line(handle.message, f"{handle.kind} {handle.id}: {handle.what or 'what it does was not said'}",
@@ -113,7 +138,7 @@ def _facts(ledger: Ledger) -> Iterator[_Fact]:
             for handle in ledger.handles
         ]),
         ("failures", [_line(error.message, f"{error.what}: {error.line}") for error in ledger.failures]),
-        ("changed", [_changed(file) for file in changed]),
+        ("changed", files["changed"]),
         ("runs", [_run(run) for run in ledger.runs]),
         ("questions", [_line(question.message, question.text) for question in ledger.questions]),
         ("repository", _git(ledger)),
@@ -122,7 +147,7 @@ def _facts(ledger: Ledger) -> Iterator[_Fact]:
             _line(loaded.message, f"{loaded.kind} {loaded.name}", loaded.folder and f"folder {loaded.folder}")
             for loaded in ledger.loaded
         ]),
-        ("read", [_line(file.read, file.path) for file in ledger.files if not file.change]),
+        ("read", files["read"]),
     ):  # fmt: skip
         # Of what runs, of questions and of what was loaded, the newest matters most, and is printed last.
         ranks = list(range(len(lines)))

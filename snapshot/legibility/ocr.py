@@ -128,10 +128,19 @@ def _opened() -> tuple[Any, str, list[str]]:
     return session, session.get_inputs()[0].name, ["", *characters, " "]
 
 
-def tesseract(page: NDArray[np.uint8], rows: int) -> str:
+def tesseract(
+    page: NDArray[np.uint8], rows: int, *, segmentation: int = 6, weights: Path | None = None
+) -> str:
     """What Tesseract reads on a page of grey values with so many rows of text.
 
     The page is enlarged so that glyphs have the size it was trained on.
+
+    Args:
+        page: uint8 grey values, shape (height, width).
+        rows: rows of text on it.
+        segmentation: Tesseract's mode of page segmentation: 6 takes the page for one block of text, 3 looks
+            for columns and blocks itself.
+        weights: a file `NAME.traineddata` in place of those installed for English.
 
     Raises:
         SnapshotError: it is not installed, or fails.
@@ -145,7 +154,9 @@ def tesseract(page: NDArray[np.uint8], rows: int) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "page.png"
         Image.fromarray(page).resize(size, Image.Resampling.LANCZOS).save(path, compress_level=1)
-        command = ["tesseract", str(path), "-", "--psm", "6", "--dpi", "300"]
+        command = ["tesseract", str(path), "-", "--psm", str(segmentation), "--dpi", "300"]
+        if weights is not None:
+            command += ["--tessdata-dir", str(weights.parent), "-l", weights.stem]
         environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
         done = subprocess.run(command, capture_output=True, check=False, env=environment)
     if done.returncode:

@@ -13,7 +13,7 @@ from snapshot.legibility.kinds import KINDS, KindScore, scored
 from snapshot.legibility.resized import ASCII, Nearest, read_as_sent, read_resized, resampled
 from snapshot.pages.readback import PageCells
 from snapshot.raster.atlas import Atlas
-from snapshot.source.marks import NEWLINE
+from snapshot.source.marks import AIR, NEWLINE
 
 __all__ = ["STRESS", "SeenPage", "Survey", "WorstCell"]
 
@@ -88,8 +88,11 @@ class Survey:
     def add(self, page: int, cells: PageCells, size: tuple[int, int], *, stressed: bool = True) -> None:
         """Read a page, counted from 0, in the width and height it is seen, and, if `stressed`, much smaller.
 
-        What is seen as it is sent is not resized to find that out.
+        What is seen as it is sent is not resized to find that out. On an image that is smaller than a cell
+        there is nothing to read.
         """
+        if not cells.glyphs.size:
+            return
         atlas = self.atlas
         # What stands on the page, and all of ASCII: rivals that are on no page do not mislead.
         names = np.union1d(cells.glyphs, atlas.glyphs[[ord(char) for char in ASCII]])
@@ -114,7 +117,7 @@ class Survey:
         if stressed:
             small = max(1, round(size[0] * STRESS)), max(1, round(size[1] * STRESS))
             far = read_resized(cells.grey, small, ink, (rows, columns))
-            mistaken = (names[far.first] != truth) & (truth != atlas.pad) & (truth != atlas.blank)
+            mistaken = (names[far.first] != truth) & ~np.isin(truth, self._empty)
             mistaken &= atlas.codes[truth] >= 0  # of a wide glyph only the first part is named
             pairs = self._chars(truth[mistaken]), self._chars(names[far.first][mistaken])
             self.confused.update((a, b) for a, b in zip(*pairs, strict=True) if a != b)
@@ -124,7 +127,13 @@ class Survey:
         self.worst = _worst([*self.worst, *self._candidates(page, seen, truth, names, near)])
 
     def _chars(self, glyphs: NDArray[np.int64]) -> list[str]:
-        return [said or "▯" for said in self.atlas.prints(glyphs)]
+        return [said.replace(AIR, " ") or "▯" for said in self.atlas.prints(glyphs)]
+
+    @property
+    def _empty(self) -> tuple[int, ...]:
+        """Glyphs that say nothing."""
+        atlas = self.atlas
+        return atlas.blank, atlas.pad, *([] if atlas.air is None else [atlas.air])
 
     def _candidates(
         self,
@@ -137,7 +146,7 @@ class Survey:
         """The worst cell of each of the worst characters of a page."""
         atlas = self.atlas
         right = names[near.first] == glyphs
-        inked = np.flatnonzero(~np.isin(glyphs, (atlas.blank, atlas.pad, atlas.end)))
+        inked = np.flatnonzero(~np.isin(glyphs, (*self._empty, atlas.end)))
         order = inked[np.lexsort((near.margin.reshape(-1)[inked], right.reshape(-1)[inked]))]
         _, first = np.unique(glyphs.reshape(-1)[order], return_index=True)
         for at in order[np.sort(first)[:_WORST]].tolist():

@@ -3,9 +3,9 @@
 Proved: the files are those that were rendered, they hold the whole source, each reads back to exactly its
 text, and the reader's provider does not resize them. Measured: what the nearest-glyph reader keeps of them
 as the model sees them (an upper bound, see `snapshot.legibility.resized`), what it confuses on up to three
-of them when they are much smaller, and, on request, what a neural reader makes of some of their rows. Known:
-what published trials let one expect of the reader at that cell (`snapshot.models.trials`); where nobody has
-published one, that is said, and nothing follows from it.
+of them when they are much smaller, and, on request, what readers who know no mark make of some of their rows,
+and of a whole page, as they are sent. Known: what published trials let one expect of the reader at that cell
+(`snapshot.models.trials`); where nobody has published one, that is said, and nothing follows from it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from snapshot.facts.factsheet import ranked_facts
 from snapshot.legibility.kinds import KindScore
 from snapshot.legibility.survey import STRESS, Survey, WorstCell
 from snapshot.models.ids import model_key, profile_for
-from snapshot.models.trials import Expected, expected
+from snapshot.models.trials import FLOOR, Expected, expected
 from snapshot.pages import folder as pages_folder
 from snapshot.pages.manifest import Manifest, PageEntry, load_manifest
 from snapshot.source.source import Source
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FLOOR", "STRESS", "Check", "Risk", "Verdict", "WorstCell", "verify"]
 
-FLOOR = 0.7
-"""Recall below which pages are refused: all cells that published trials call legible are above it."""
 _PAIRS = 12
 # Pages that are looked at much smaller, and those whose pictures a neural reader may get rows of.
 _STRESSED, _PICTURES = 3, 8
@@ -139,7 +137,8 @@ def verify(
         model: id of the model that will read them; by default the one they were rendered for.
         floor: recall, from 0 to 1, below which they are refused.
         beside: text that travels beside the pages, such as a factsheet.
-        ocr: ask the neural reader too, which takes about 15 seconds.
+        ocr: ask the neural reader too, which takes about 15 seconds, and Tesseract where it is installed:
+            half a minute for a large page.
         font: the user's font file that the pages were set with.
         progress: called after each page with the pages done and their total.
 
@@ -169,14 +168,15 @@ def verify(
     checks = [*_proofs(folder, manifest, font, look_at), resized]
     area = opened.layout.cell[0] * opened.layout.cell[1] * scale**2
     key = model_key(model)
-    text = expected(reader.trials, key, area)
+    text = expected(reader.trials, key, area, columns=opened.layout.row_width)
     checks += [_recall(text, reader, floor), _nearest(survey, floor)]
     readings: dict[float, Reading] = {}
     if ocr:
-        from snapshot.legibility.sample import read_sample
+        from snapshot.legibility.sample import read_sample, read_whole
 
         readings = read_sample(survey.pictures)
         checks.append(_ocr_check(readings, floor))
+        checks += _whole_page(read_whole(survey.pictures, columns=opened.layout.columns_of_text), floor)
     width, height = opened.layout.cell
     return Verdict(
         folder=folder,
@@ -276,6 +276,14 @@ def _ocr_check(readings: dict[float, Reading], floor: float) -> Check:
         recall >= floor,
         f"{recall:.3f} of characters, {reading.exact} of {reading.strings} exact strings (floor {floor:.2f})",
     )
+
+
+def _whole_page(reading: Reading | None, floor: float) -> Iterator[Check]:
+    """What Tesseract says, if it is here. It may lose its way on a page that models read: it refuses none."""
+    if reading is not None:
+        recall = 1 - reading.error_rate
+        says = f"{recall:.3f} of characters, {reading.exact} of {reading.strings} exact strings"
+        yield Check("a whole page", True, f"{says}, by Tesseract, which finds the rows", sure=recall >= floor)
 
 
 def _risks(source: Source, manifest: Manifest, lost: set[str], beside: str) -> Iterator[Risk]:

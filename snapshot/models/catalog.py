@@ -22,7 +22,8 @@ A layout file holds one provider. Its keys (declared with their bounds in `snaps
       known of that, or a sentence that begins with "not measured"
     * `uncertain`, `conflict`: a sentence on figures that are not certain; which of several was taken, and why
     * `layouts`: by name, `default` first: `face` (a file of `fonts/`), `width`, `height` of a full page; the
-      answers of `benchmarks.page_size`. `text_columns`: columns that keep lines, in place of flowing text.
+      answers of `benchmarks.page_size`. `text_columns`: columns that keep lines, in place of flowing text;
+      `flow_columns`: columns that flowing text stands in, one after the other.
       `bounds`: `max_side`, the longest side a page may take, and `why`
     * `example`: a model id that stands for the reader where costs are compared
     * `peers`: pages that other tools send, to compare with: `size`, `who`, and `glyphs` on their `cell`

@@ -1,4 +1,4 @@
-"""Gateways: who carries a model. The shape of pages follows the model, price and limits follow the gateway.
+"""Gateways: who carries a model. The cells of pages follow the model, price and limits follow the gateway.
 
 `layouts/gateways.toml` holds them; a user's file may add some (`[[gateways]]` in place of `[[readers]]`):
 

@@ -24,7 +24,7 @@ from snapshot.models.profile import UNKNOWN as UNKNOWN_MODEL
 from snapshot.models.profile import ModelProfile, best_match
 from snapshot.models.schema import shown
 
-__all__ = ["model_key", "profile_for", "unknown_profile"]
+__all__ = ["id_like", "model_key", "profile_for", "unknown_profile"]
 
 # A tag that names the size of a model, and with it the model: `qwen3:8b` is `qwen3-8b`.
 _SIZE = re.compile(r"[a-z]?\d+(?:\.\d+)?(?:x\d+)?b(?![a-z0-9]).*")
@@ -118,6 +118,20 @@ def unknown_profile(model: str, *, window: int, gateway: str | None = None) -> M
         uncertain="nothing is known of this model but the window that was given",
     )
     return replace(via_gateway(plain, chosen, "", rest), window=window)
+
+
+def id_like(model: str, like: str) -> str:
+    """An id that says by itself what `model` with `like` says: `azure/my-deployment` like `gpt-5.1` is
+    `azure/gpt-5.1`.
+
+    Raises:
+        LayoutError: `like` is not known.
+    """
+    profile_for(like)
+    gateway, _ = gateway_of(model)
+    if not model or gateway.name in (DIRECT, UNKNOWN):
+        return like
+    return f"{gateway.prefixes[0]}/{gateway_of(like)[1]}"
 
 
 def model_key(model: str) -> str:

@@ -168,12 +168,18 @@ class RatioTable(Table, frozen=True):
 
 
 class PageShape(Table, frozen=True):
-    """A face, the size of a full page in pixels, and columns that keep lines; 0 is flowing text."""
+    """A face, the size of a full page in pixels, and columns: those that keep lines (0 is flowing text), or
+    those that flowing text stands in."""
 
     face: Text
     width: Pixels
     height: Pixels
     text_columns: Annotated[int, whole(0, 100)] = 0
+    flow_columns: Annotated[int, whole(1, 100)] = 1
+
+    def __post_init__(self) -> None:
+        if self.text_columns and self.flow_columns > 1:
+            raise ValueError("columns either keep lines (text_columns) or do not (flow_columns)")
 
 
 class Bounds(Table, frozen=True):

@@ -15,16 +15,21 @@ A row of `trials` in a layout file:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from snapshot.models.schema import TrialTable, convert
 
-__all__ = ["Expected", "Trial", "expected", "trial_from"]
+__all__ = ["FLOOR", "Expected", "Trial", "as_wide", "expected", "trial_from", "widest_read"]
+
+FLOOR = 0.7
+"""Recall below which a cell is not legible: all that published trials call so are above it."""
 
 _WHAT = ("exact", "questions", "gist", "hashes")
 _UNCOUNTED = 20
 """Answers that a published score without their number counts for."""
+_AS_WIDE = 20
+"""A row is as long as another if it is longer by no more than one cell in so many."""
 _SAYS = {"exact": "exact values", "questions": "questions", "gist": "gist questions", "hashes": "hashes"}
 
 
@@ -97,6 +102,8 @@ class Expected:
         answers: how many answers stand behind it; 0 where only scores are published.
         borrowed: nobody tried the model itself, so it is taken from others of the same reader.
         worst: the trial of least score at these cells, of whatever was asked.
+        columns: cells of a row as it is to be read; 0 where that was not asked.
+        widest: the trial with the longest rows that were read; None where none says how long they were.
     """
 
     recall: float
@@ -106,12 +113,20 @@ class Expected:
     answers: int = 0
     borrowed: bool = False
     worst: Trial | None = None
+    columns: int = 0
+    widest: Trial | None = None
 
     def doubt(self, floor: float) -> str:
         """Why a recall above the floor is no promise, in a few words; "" where nothing speaks against it."""
         said = ["nobody published a trial of this very model"] if self.borrowed else []
         if self.worst is not None and self.worst.score < floor <= self.recall:
             said.append(f"but {self.worst}")
+        if self.columns and self.widest is None:
+            said.append(
+                f"how long rows may be is not known: no trial says so, and these have {self.columns} cells"
+            )
+        elif self.widest is not None and not as_wide(self.columns, self.widest.columns):
+            said.append(f"rows of {self.columns} cells are longer than any that were read ({self.widest})")
         return "; ".join(said)
 
 
@@ -127,28 +142,64 @@ class _At:
         return " and ".join(map(str, self.rows))
 
 
-def expected(trials: Sequence[Trial], model: str, area: float, *, hashes: bool = False) -> Expected | None:
+def as_wide(columns: int, read: int) -> bool:
+    """Whether rows of `columns` cells are no longer than `read`, but for one cell in twenty."""
+    return columns * _AS_WIDE <= read * (_AS_WIDE + 1)
+
+
+def widest_read(trials: Sequence[Trial], floor: float = FLOOR) -> Trial | None:
+    """The trial with the longest rows of those that were read; None where none of them says its columns.
+
+    Rows were read if the trials of a model at one cell and width together are not below the floor, those of
+    hashes by themselves; gist counts where the model was asked nothing else at that cell (see `expected`).
+    """
+    found: list[Trial] = []
+    at_cell = {(trial.model, trial.area) for trial in trials if trial.what in ("exact", "questions")}
+    groups: dict[tuple[str, int, int, bool], list[Trial]] = {}
+    for trial in trials:
+        if trial.columns and (trial.what != "gist" or (trial.model, trial.area) not in at_cell):
+            key = trial.model, trial.area, trial.columns, trial.what == "hashes"
+            groups.setdefault(key, []).append(trial)
+    for rows in groups.values():
+        if _pooled(rows).score >= floor:
+            found.append(max(rows, key=lambda row: row.score))
+    return max(found, key=lambda row: (row.columns, row.score), default=None)
+
+
+def expected(
+    trials: Sequence[Trial], model: str, area: float, *, hashes: bool = False, columns: int = 0
+) -> Expected | None:
     """The recall that published trials let one expect of characters of so many pixels.
 
-    Area is what orders the cells of every published sweep, so it is all that counts here. A trial at this
-    area is taken as it is; between two, recall is interpolated; below the smallest it falls in proportion to
-    the area; above the largest it stays. The model's own trials count alone; only where it has none do those
-    of its siblings, and that is said. At one area exact values and questions count by the number of answers,
-    and gist, which says little of reading, only where neither was asked. The worst row of any kind is named.
+    Area is what orders the cells of every published sweep, so recall goes by it alone; whether rows so long
+    were ever read stands beside it. A trial at this area is taken as it is; between two, recall is
+    interpolated; below the smallest it falls in proportion to the area; above the largest it stays. The
+    model's own trials count alone; only where it has none do those of its siblings, and that is said. At one
+    area exact values and questions count by the number of answers, and gist, which says little of reading,
+    only where neither was asked. The worst row of any kind is named.
 
     Args:
         trials: of one reader.
         model: key of the model.
         area: pixels of a cell as the model sees it, after any resize.
         hashes: of hexadecimal digits, which models read worse than anything else.
+        columns: cells of a row as it is read, of the page or of one of its columns; 0: do not ask how long.
 
     Returns:
         None where nobody has published a trial.
     """
     asked = [trial for trial in trials if (trial.what == "hashes") == hashes]
     own = [trial for trial in asked if trial.fits(model)]
+    found = _recall(own or asked, area, borrowed=not own)
+    if found is None or not columns:
+        return found
+    known = [trial for trial in trials if trial.fits(model)] if own else trials
+    return replace(found, columns=columns, widest=widest_read(known))
+
+
+def _recall(trials: Sequence[Trial], area: float, *, borrowed: bool) -> Expected | None:
     by_area: dict[int, list[Trial]] = {}
-    for trial in own or asked:
+    for trial in trials:
         by_area.setdefault(trial.area, []).append(trial)
     if not by_area:
         return None
@@ -156,21 +207,21 @@ def expected(trials: Sequence[Trial], model: str, area: float, *, hashes: bool =
     # A cell a hundredth smaller is the same cell.
     below = max((found for found in areas if found <= area * 1.01), default=None)
     above = min((found for found in areas if found > area * 1.01), default=None)
-    said = "" if own else "of others of its kind, "
+    said = "of others of its kind, " if borrowed else ""
     if below is None:
         assert above is not None
         least = _pooled(by_area[above])
         says = f"{said}smaller than the smallest tried: {least}"
-        return _expected(least.score * area / above, says, (least,), borrowed=not own)
+        return _expected(least.score * area / above, says, (least,), borrowed=borrowed)
     low = _pooled(by_area[below])
     if above is None or below >= area * 0.99:
         same = below >= area * 0.99
         says = f"{said}{low}" if same else f"{said}larger than the largest tried: {low}"
-        return _expected(low.score, says, (low,), at_least=not same, borrowed=not own)
+        return _expected(low.score, says, (low,), at_least=not same, borrowed=borrowed)
     high = _pooled(by_area[above])
     recall = low.score + (high.score - low.score) * (area - below) / (above - below)
     says = f"{said}between two that were tried: {low}; {high}"
-    return _expected(recall, says, (low, high), borrowed=not own)
+    return _expected(recall, says, (low, high), borrowed=borrowed)
 
 
 def _pooled(rows: Sequence[Trial]) -> _At:

@@ -247,6 +247,7 @@ def open_folder(folder: Path, manifest: Manifest, *, font: str | Path | None = N
         face=table.face,
         cell=table.cell,
         text_columns=table.text_columns,
+        flow_columns=table.flow_columns,
     )
     atlas = _atlas(folder, Typesetter(layout, font=font), table)
     try:
@@ -279,7 +280,7 @@ def _atlas(folder: Path, setting: Typesetter, table: LayoutEntry) -> Atlas:
         raise PageError(
             f"{folder}: set with the face {lacking[0]}, which is not here{_how_to_get(lacking[0])}"
         )
-    face = replace(face, fallback=used)
+    face = replace(face, fallback=used, marks=table.marks)
     if face.digest != table.face_sha256:
         raise PageError(
             f"{folder}: set in another face than the {face.name} that is here (another version of its font); "
@@ -431,6 +432,7 @@ def _manifest(
             columns=layout.columns,
             rows=layout.rows,
             text_columns=layout.text_columns,
+            flow_columns=layout.flow_columns,
             cell=layout.cell,
             levels=face.levels,
             face=layout.face,
@@ -439,6 +441,7 @@ def _manifest(
             glyphs=" ".join(map(str, atlas.extra)),
             font=None if setting.font is None else str(setting.font),
             detail=layout.reader.detail or None,
+            marks=atlas.face.marks,
         ),
         source=SourceEntry(
             file=f"source-{digest[:12]}.txt",
@@ -463,9 +466,7 @@ def _manifest(
             tokens=sum(entry.tokens for entry in entries),
             text_tokens=text_tokens(expand_repeats(source.text, source.marks), layout.reader),
         ),
-        guide=reading_guide(
-            lines=bool(layout.text_columns), repeats=bool(source.repeats), marks=first_marks(source.text)
-        ),
+        guide=reading_guide(way=layout.way, repeats=bool(source.repeats), marks=first_marks(source.text)),
         pages=tuple(entries),
     )
 

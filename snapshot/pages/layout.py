@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
@@ -13,6 +13,8 @@ from snapshot.models.catalog import profiles
 from snapshot.models.gateways import gateway_named, gateway_of, via_gateway
 from snapshot.models.ids import profile_for
 from snapshot.models.profile import ModelProfile
+from snapshot.models.trials import widest_read
+from snapshot.source.marks import DRAWING
 from snapshot.typeset.columns import column_width
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "layout_for",
     "layout_names",
     "layout_shape",
+    "layout_ways",
 ]
 
 _FEWEST_COLUMNS = 20
@@ -36,6 +39,7 @@ class Layout:
         width, height: a full page in pixels.
         cell: width and height of a cell in pixels.
         text_columns: columns of text that keeps its lines; 0 is flowing text.
+        flow_columns: columns that flowing text stands in.
     """
 
     name: str
@@ -45,16 +49,32 @@ class Layout:
     height: int
     cell: tuple[int, int]
     text_columns: int = 0
+    flow_columns: int = 1
 
     @property
     def columns(self) -> int:
-        """Cells in a row."""
+        """Cells across a page."""
         return self.width // self.cell[0]
+
+    @property
+    def columns_of_text(self) -> int:
+        """Columns of text, flowing or in lines."""
+        return self.text_columns or self.flow_columns
+
+    @property
+    def row_width(self) -> int:
+        """Cells of a row as it is read: of the page, or of one of its columns."""
+        return column_width(self.columns, self.columns_of_text)
 
     @property
     def rows(self) -> int:
         """Rows of a full page."""
         return self.height // self.cell[1]
+
+    @property
+    def way(self) -> str:
+        """How its pages are read, as `snapshot.source.marks.reading_guide` says it."""
+        return "lines" if self.text_columns else "columns" if self.flow_columns > 1 else "rows"
 
     @property
     def billing(self) -> BillingRule:
@@ -65,9 +85,7 @@ class Layout:
     @property
     def capacity(self) -> int:
         """Cells of a full page: its characters, if each takes one (and lines fill their columns)."""
-        if self.text_columns:
-            return column_width(self.columns, self.text_columns) * self.text_columns * self.rows
-        return self.columns * self.rows
+        return self.row_width * self.columns_of_text * self.rows
 
     @property
     def tokens(self) -> int:
@@ -91,6 +109,8 @@ class Layout:
             f"{self.name}: {self.reader.title}",
             f"  page        {self.width} × {self.height} px, {self.columns} columns × {self.rows} rows",
             *([f"  lines       kept, in {self.text_columns} columns"] if self.text_columns else []),
+            *([f"  text        flows in {self.flow_columns} columns"] if self.flow_columns > 1 else []),
+            f"  rows        of {self.row_width} cells{_rows_read(self.reader)}",
             f"  cell        {self.cell[0]} × {self.cell[1]} px, face {self.face}",
             f"  characters  {self.capacity:,} a page, {self.capacity / self.tokens:.2f} per token",
             f"  tokens      {self.tokens:,} a page"
@@ -107,6 +127,16 @@ class Layout:
         lines += [f"  evidence    {item}" for item in (*self.reader.trials, *self.reader.evidence)]
         lines += [f"  source      {item}" for item in self.reader.sources]
         return "\n".join([*lines, f"  as of       {self.reader.as_of}"])
+
+
+def _rows_read(reader: ModelProfile) -> str:
+    """How long the rows were that each model of a reader read, by its trials."""
+    if not reader.trials:
+        return ""
+    models = dict.fromkeys(trial.model for trial in reader.trials)
+    found = (widest_read([trial for trial in reader.trials if trial.model == model]) for model in models)
+    said = [f"{trial.columns} ({trial.model.rstrip('*-')})" for trial in found if trial]
+    return f"; the longest read: {', '.join(said)}" if said else "; no trial says how long those were"
 
 
 def _facts(reader: ModelProfile) -> Iterator[str]:
@@ -163,7 +193,18 @@ def layout_for(
         raise LayoutError(
             f"{model} ({reader.title}) cannot see images; name a layout with --layout to render all the same"
         )
-    return replace(_named(reader.name), reader=reader)
+    return _for_route(replace(_named(reader.name), reader=reader))
+
+
+def _for_route(layout: Layout) -> Layout:
+    """The layout, or that with fewer and fuller images where a request may have too few: those that it may
+    have hold less than half of the window.
+    """
+    reader = layout.reader
+    most = reader.limits.get("images_per_request")
+    if most is None or "columns" not in reader.layouts or 2 * most * layout.tokens >= reader.window:
+        return layout
+    return replace(_named(f"{reader.name}/columns"), reader=reader)
 
 
 def _as_read(reader: ModelProfile, model: str, gateway: str | None, like: str | None) -> ModelProfile:
@@ -184,12 +225,20 @@ def _as_read(reader: ModelProfile, model: str, gateway: str | None, like: str | 
 
 
 def layout_shape(name: str) -> str:
-    """What a named layout sets pages by: its face, size and columns of text; "" where there is none now."""
+    """What a named layout sets pages by: face, size, columns of text, marks; "" where there is none now."""
     try:
         layout = layout_for(name=name)
     except LayoutError:
         return ""
-    return f"{layout.face} {layout.width}x{layout.height} {layout.text_columns}"
+    flow = f" {layout.flow_columns}" if layout.flow_columns > 1 else ""
+    drawn = "" if layout.text_columns else f" marks {DRAWING}"
+    return f"{layout.face} {layout.width}x{layout.height} {layout.text_columns}{flow}{drawn}"
+
+
+def layout_ways(names: Sequence[str]) -> tuple[str, ...]:
+    """How pages of the named layouts are read, one after the other; () where all are read row by row."""
+    known = {name: layout_for(name=name).way for name in set(names)}
+    return tuple(known[name] for name in names) if set(known.values()) - {"rows"} else ()
 
 
 def layout_names() -> Iterator[str]:
@@ -215,8 +264,9 @@ def _named(name: str) -> Layout:
 
     cell = cell_of(shape.face)
     full_name = reader.name if layout_name == "default" else f"{reader.name}/{layout_name}"
-    layout = Layout(full_name, reader, shape.face, shape.width, shape.height, cell, shape.text_columns)
-    widest = column_width(layout.columns, max(1, layout.text_columns))
-    if widest < _FEWEST_COLUMNS or layout.rows < 1:
+    layout = Layout(
+        full_name, reader, shape.face, shape.width, shape.height, cell, shape.text_columns, shape.flow_columns
+    )
+    if layout.row_width < _FEWEST_COLUMNS or layout.rows < 1:
         raise LayoutError(f"layout {name}: a page of {shape.width}x{shape.height} px holds too few cells")
     return layout

@@ -20,6 +20,7 @@ from msgspec import Meta, Struct
 
 from snapshot._files import read_regular
 from snapshot.errors import PageError
+from snapshot.source.marks import DRAWING
 
 __all__ = [
     "MANIFEST",
@@ -74,6 +75,7 @@ class LayoutEntry(Struct, frozen=True):
         width, height: a full page in pixels.
         columns, rows: its cells.
         text_columns: columns that keep lines; 0 is flowing text.
+        flow_columns: columns that flowing text stands in.
         cell: width and height of a cell in pixels.
         levels: grey levels.
         face: name of the face file.
@@ -82,6 +84,7 @@ class LayoutEntry(Struct, frozen=True):
         glyphs: what the fallback faces drew, parted by blanks.
         font: the user's font file, if one was named: to be shown, never to be opened.
         detail: image detail that requests must ask for.
+        marks: how marks are drawn, see `snapshot.source.marks.DRAWING`; 1 where nothing is said of it.
     """
 
     name: Name
@@ -98,6 +101,8 @@ class LayoutEntry(Struct, frozen=True):
     glyphs: Annotated[str, Meta(max_length=1 << 22)]
     font: Words | None = None
     detail: Name | None = None
+    marks: Annotated[int, Meta(ge=1, le=DRAWING)] = 1
+    flow_columns: Annotated[int, Meta(ge=1, le=1 << 14)] = 1
 
 
 class ElisionEntry(Struct, frozen=True):
@@ -224,7 +229,7 @@ class Manifest(Struct, frozen=True):
             yield "layout: columns, rows and cells are not those of the page's size"
         if layout.levels not in (2, 4, 16):
             yield f"layout: there are no pages of {layout.levels} grey levels"
-        if layout.text_columns > layout.columns:
+        if max(layout.text_columns, layout.flow_columns) > layout.columns:
             yield "layout: more columns of text than cells in a row"
         for page in self.pages:
             if page.width != layout.width or page.height > layout.height:

@@ -21,7 +21,7 @@ from snapshot.parts.media import PNG_SIGNATURE
 from snapshot.raster.atlas import Atlas
 from snapshot.source.marks import DIGITS, NEWLINE
 from snapshot.typeset.bidi import to_visual, visual_index
-from snapshot.typeset.lines import slots_of
+from snapshot.typeset.columns import slots_of
 from snapshot.typeset.pagetext import decode
 from snapshot.typeset.shaped import FIRST_UNIT, expand
 
@@ -135,6 +135,8 @@ class PageReader:
             numbers, places = numbers[: ends[0]], places[: ends[0]]
         codes = self._atlas.codes[numbers]
         said = (numbers != self._atlas.pad) & (codes >= 0)
+        if self._atlas.air is not None:
+            said &= numbers != self._atlas.air
         codes, places = codes[said].astype(np.uint32), places[said]
         if (codes >= FIRST_UNIT).any():
             places = places.repeat(
@@ -145,12 +147,11 @@ class PageReader:
 
     def _in_reading_order(self, glyphs: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The glyphs as they are read, and the cell of each; -1 for the end of a line that is not printed."""
-        atlas, count = self._atlas, self._layout.text_columns
-        cells = np.arange(glyphs.size).reshape(glyphs.shape)
-        slots = slots_of(glyphs, count) if count else glyphs
-        cells = slots_of(cells, count) if count else cells
+        atlas, count = self._atlas, self._layout.columns_of_text
+        slots = slots_of(glyphs, count)
+        cells = slots_of(np.arange(glyphs.size).reshape(glyphs.shape), count)
         cells = np.take_along_axis(cells, visual_index(slots, atlas), axis=1)
-        if not count:
+        if not self._layout.text_columns:
             return to_visual(slots, atlas).reshape(-1), cells.reshape(-1)
         found: list[NDArray[np.int64]] = []
         places: list[NDArray[np.int64]] = []

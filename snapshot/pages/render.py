@@ -132,23 +132,18 @@ class Typesetter:
     ) -> Iterator[Grid]:
         """The pages of `source`, or of a half-open span of it, as glyph numbers.
 
-        They are flowing, or in columns that keep lines. From a page's start on, pages are those of the whole.
+        They are flowing, across the page or in columns, or in columns that keep lines. From a page's start
+        on, pages are those of the whole.
         """
         layout, text = self.layout, self._prepared(source).text
-        if not layout.text_columns:
-            return set_pages(
-                text, atlas, layout.columns, layout.rows, start=start, stop=stop, compiled=compiled
-            )
-        return set_lines(
-            text,
-            atlas,
-            layout.columns,
-            layout.rows,
-            layout.text_columns,
-            start=start,
-            stop=stop,
-            fit=lambda rows: layout.page_height(rows) // layout.cell[1],
-        )
+        shape = layout.columns, layout.rows, layout.columns_of_text
+
+        def fit(rows: int) -> int:
+            return layout.page_height(rows) // layout.cell[1]
+
+        if layout.text_columns:
+            return set_lines(text, atlas, *shape, start=start, stop=stop, fit=fit)
+        return set_pages(text, atlas, *shape, start=start, stop=stop, compiled=compiled, fit=fit)
 
     def measure(self, source: Source, start: int = 0, stop: int | None = None) -> tuple[PageSpan, ...]:
         """The pages that a half-open span of `source` takes, without drawing them.
@@ -157,7 +152,7 @@ class Typesetter:
         """
         prepared, layout = self._prepared(source), self.layout
         stop = len(source.text) if stop is None else stop
-        geometry = self.face, layout.columns, layout.rows, layout.text_columns
+        geometry = self.face, layout.columns, layout.rows, layout.text_columns, layout.flow_columns
         breaks = prepared.breaks.setdefault((geometry, start), [])
         # The page before the last full one is set again: what is cut off at `stop` may reach into one page.
         known = breaks[: max(0, bisect_right(breaks, stop) - 1)]

@@ -30,7 +30,9 @@ def strict_text(text: str) -> tuple[str, int]:
 
 def sendable(text: str) -> str:
     """The text with U+FFFD for each lone surrogate and the picture of NUL for each NUL."""
-    return UNSENDABLE.sub(_replacement, text) if UNSENDABLE.search(text) else text
+    # Most texts are ASCII, which is known of each: base64 of pages is not gone through sign by sign.
+    suspect = "\0" in text if text.isascii() else UNSENDABLE.search(text) is not None
+    return UNSENDABLE.sub(_replacement, text) if suspect else text
 
 
 def _replacement(match: re.Match[str]) -> str:

@@ -8,12 +8,13 @@ Python reads `1e400` as infinity, which is no JSON when it is written, drops dig
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any, NoReturn, cast
 
-__all__ = ["Number", "decode", "encode", "is_exact", "members", "number"]
+__all__ = ["Number", "decode", "encode", "is_exact", "members", "number", "read"]
 
 _INT_DIGITS = 4000  # Python refuses to convert more than 4300 digits
 _BLANKS = " \t\n\r"
@@ -64,6 +65,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(
     parse_float=number, parse_int=_integer, parse_constant=_refuse, object_pairs_hook=_distinct
 )
+_TOLERANT = json.JSONDecoder(strict=False, parse_float=number, parse_int=_integer)
 _LENIENT = json.JSONDecoder(parse_float=number, parse_int=_integer, parse_constant=_refuse)
 
 
@@ -75,6 +77,19 @@ def decode(text: str) -> Any:
         RecursionError: it is nested too deeply.
     """
     return _DECODER.decode(text)
+
+
+def read(data: str | bytes) -> Any:
+    """The value of JSON that a program wrote, with numbers as `number` gives them.
+
+    It may say NaN, hold raw control characters in strings and equal keys, of which the last counts.
+
+    Raises:
+        ValueError: no JSON.
+        RecursionError: it is nested too deeply.
+    """
+    text = data if isinstance(data, str) else data.decode(json.detect_encoding(data), "surrogatepass")
+    return _TOLERANT.decode(text)
 
 
 def is_exact(text: str) -> bool:
@@ -141,10 +156,11 @@ def encode(value: Any, dumps: Callable[[Any], str]) -> str:
     """`dumps(value)`, with the digits of every `Number` in it as they were written.
 
     `dumps` writes JSON in whatever style. It sees a text in place of each such number, which begins with more
-    signs `@` than any other text in the value.
+    signs `@` than any other text in the value. A number that JSON does not know (NaN, infinities) is written
+    as its name, a text: what comes out is JSON whatever came in.
     """
     scalars = list(_scalars(value))
-    if not any(isinstance(item, Number) for item in scalars):
+    if not any(isinstance(item, float) and not _is_plain(item) for item in scalars):
         return dumps(value)
     texts = [item for item in chain(scalars, _keys(value)) if isinstance(item, str)]
     mark = "@" * (1 + max((len(text) - len(text.lstrip("@")) for text in texts), default=0))
@@ -154,6 +170,8 @@ def encode(value: Any, dumps: Callable[[Any], str]) -> str:
         if isinstance(item, Number):
             digits.append(item.digits)
             return f"{mark}{len(digits) - 1}"
+        if isinstance(item, float) and not math.isfinite(item):
+            return str(item)
         if isinstance(item, dict):
             return {key: marked(inner) for key, inner in cast("dict[str, Any]", item).items()}
         if isinstance(item, list):
@@ -161,6 +179,10 @@ def encode(value: Any, dumps: Callable[[Any], str]) -> str:
         return item
 
     return re.sub(f'"{mark}(\\d+)"', lambda found: digits[int(found[1])], dumps(marked(value)))
+
+
+def _is_plain(item: float) -> bool:
+    return math.isfinite(item) and not isinstance(item, Number)
 
 
 def _keys(value: Any) -> Iterator[Any]:

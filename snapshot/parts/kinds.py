@@ -17,6 +17,7 @@ from itertools import chain
 from typing import Any, Literal, TypeAlias, cast
 
 from snapshot.messages import File, Image, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
+from snapshot.parts.exact_json import encode, read
 
 __all__ = [
     "KINDS",
@@ -223,7 +224,7 @@ def _readable(value: Any, name: str, depth: int) -> Iterator[str | Sealed]:
         for item in cast("list[Any]", value):
             yield from _readable(item, name, depth + 1)
     elif value is not None and value != "":
-        text = value if isinstance(value, str) else json.dumps(value)
+        text = value if isinstance(value, str) else encode(value, json.dumps)
         yield f"{name}: {text}" if name else text
 
 
@@ -255,7 +256,7 @@ def words_of_opaque(part: Opaque) -> str:
 
 def _value(text: str) -> Any:
     try:
-        return json.loads(text)
+        return read(text)
     except (ValueError, RecursionError):
         return None
 

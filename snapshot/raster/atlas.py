@@ -23,9 +23,7 @@ from numpy.typing import NDArray
 from snapshot.errors import FontError
 from snapshot.raster.atlas_file import keep_glyphs, kept_glyphs
 from snapshot.raster.face import Face
-from snapshot.raster.fallback import glyph_of
-from snapshot.raster.freetype_face import FreeTypeFace
-from snapshot.raster.glyph_text import read_glyph_text
+from snapshot.raster.mark_drawing import with_marks
 from snapshot.source import marks
 from snapshot.typeset.bidi import classes_of
 from snapshot.typeset.shaped import FIRST_UNIT, ShapedCluster, has_shape
@@ -35,7 +33,7 @@ __all__ = ["Atlas", "atlas_for"]
 _CODES = FIRST_UNIT
 # Characters that join their neighbours are drawn to the edge of the cell and beyond.
 _JOINING = range(0x2500, 0x25A0)
-_MARKS = frozenset(map(ord, marks.PAGE_MARKS + marks.PAD + marks.END))
+_MARKS = frozenset(map(ord, marks.PAGE_MARKS + marks.PAD + marks.END + marks.AIR))
 _WITHOUT_CASE = range(0x590, 0x2E80)  # Hebrew to the last script before those of East Asia
 _CODE_PAGES = ("ascii", "cp1252", "mac_roman", "cp437")
 
@@ -52,6 +50,7 @@ class Atlas:
         cells: uint8 by code point and number of a unit: 0 without a glyph, else the cells it takes.
         glyphs: int32 by code point and number of a unit: number of its glyph, or of its first part.
         blank, pad, end: glyph numbers of the blank, the filling and the end mark.
+        air: glyph number of the air behind a run's number; None where marks are drawn without it.
         extra: characters and units that helpers gave glyphs for, in the order of their glyphs.
         units: those of them that are more than a character, and their numbers.
         directions: class of each glyph for `bidi`; None where none goes right to left.
@@ -65,6 +64,7 @@ class Atlas:
     blank: int
     pad: int
     end: int
+    air: int | None = None
     extra: tuple[ShapedCluster, ...] = ()
     units: Mapping[ShapedCluster, int] = field(default_factory=dict)
     directions: NDArray[np.uint8] | None = None
@@ -192,6 +192,8 @@ class _Builder:
 
     def add_face(self, face: Face) -> None:
         """Take in what an opened face has and earlier ones lack."""
+        from snapshot.raster.freetype_face import FreeTypeFace
+
         opened = FreeTypeFace(face)
         characters = opened.characters
         for code in sorted(characters, key=_priority):
@@ -209,8 +211,9 @@ class _Builder:
     ) -> Atlas:
         """The atlas, where ink and code points of all glyphs are these."""
         pad, end = (int(self.glyphs[ord(mark)]) for mark in (marks.PAD, marks.END))
-        # Only the grid may print these two; a source that has them prints their code points.
-        self.cells[[ord(marks.PAD), ord(marks.END)]] = 0
+        air = int(self.glyphs[ord(marks.AIR)]) if self.face.marks > 1 else None
+        # Only the grid may print these; a source that has them prints their code points.
+        self.cells[[ord(marks.PAD), ord(marks.END), *([] if air is None else [ord(marks.AIR)])]] = 0
         first = codes.copy()
         for unit, number in self.units.items():
             first[self.glyphs[number]] = ord(unit.text[0])
@@ -223,6 +226,7 @@ class _Builder:
             int(self.glyphs[32]),
             pad,
             end,
+            air,
             tuple(self.extra),
             self.units,
             classes_of(first),
@@ -275,6 +279,8 @@ def _drawn(face: Face) -> Iterator[tuple[int, NDArray[np.uint8]]]:
     """Drawn glyphs, centred in the face's cell, at its number of levels."""
     if face.drawn is None:
         return
+    from snapshot.raster.glyph_text import read_glyph_text
+
     width, height = face.cell
     for code, grid in read_glyph_text(face.drawn).items():
         rows, columns = grid.shape
@@ -304,10 +310,9 @@ def _base(face: Face) -> Atlas:
     atlas = _drawn_anew(face) if found is None else _with_glyphs(face, *found)
     needed = [chr(code) for code in range(32, 127)] + list(marks.PAGE_MARKS)
     lacking = [char for char in needed if not atlas.cells[ord(char)]]
-    if lacking or not (atlas.pad and atlas.end):
-        raise FontError(
-            f"{face.name}: no glyph of its own for {' '.join(lacking) or 'the filling or the end mark'}"
-        )
+    if lacking or not (atlas.pad and atlas.end and atlas.air != 0):
+        signs = " ".join(lacking) or "the filling, the air or the end mark"
+        raise FontError(f"{face.name}: no glyph of its own for {signs}")
     if found is None:
         keep_glyphs(face, atlas.ink, atlas.codes)
     return atlas
@@ -318,6 +323,8 @@ def _drawn_anew(face: Face) -> Atlas:
     builder = _Builder(face)
     builder.add(ord(" "), np.zeros((height, width), np.uint8))
     drawn = dict(_drawn(face))
+    if face.marks > 1:
+        drawn = with_marks(drawn, face.cell, face.levels)
     # Before a user's font only the marks are ours; what else is drawn stands in for what it lacks.
     own = _MARKS if face.behind is not None else drawn
     _add_drawn(builder, {code: glyph for code, glyph in drawn.items() if code in own})
@@ -353,6 +360,8 @@ def atlas_for(face: Face, needed: tuple[ShapedCluster, ...] = ()) -> Atlas:
     alone = replace(face, fallback=(), missing=())
     if not needed:
         return _base(alone)
+    from snapshot.raster.fallback import glyph_of
+
     builder = _base_builder(alone).extended(len(needed))
     helped = set()
     for unit in needed:

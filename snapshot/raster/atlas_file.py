@@ -29,7 +29,8 @@ _HEAD = struct.Struct("<IHH")
 
 DRAWN_BY = (
     "raster/atlas.py", "raster/atlas_file.py", "raster/box_drawing.py", "raster/face.py",
-    "raster/freetype_face.py", "raster/glyph_text.py", "source/marks.py", "typeset/shaped.py",
+    "raster/freetype_face.py", "raster/glyph_text.py", "raster/mark_drawing.py", "source/marks.py",
+    "typeset/shaped.py",
 )  # fmt: skip
 """The modules that a face's own glyphs come from, and the order in which they get their numbers."""
 

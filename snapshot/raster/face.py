@@ -20,6 +20,7 @@ from typing import Any
 from snapshot._resources import locate
 from snapshot._toml import parse_toml
 from snapshot.errors import FontError
+from snapshot.source.marks import DRAWING
 
 __all__ = ["Face", "can_shape", "cell_of", "extra_of", "load_face", "shipped_faces"]
 
@@ -49,6 +50,7 @@ class Face:
         shaped: its characters are clusters, set by a shaping library; else each is a glyph of its own.
         joins: its letters have a stroke in common, which must reach the edges of the cell.
         missing: script and extra of each fallback that is not installed: ("CJK", "cjk").
+        marks: how marks are drawn, `snapshot.source.marks.DRAWING` or a former way.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Face:
     shaped: bool = False
     joins: bool = False
     missing: tuple[tuple[str, str], ...] = ()
+    marks: int = DRAWING
 
     @property
     def digest(self) -> str:
@@ -74,6 +77,8 @@ class Face:
             sha.update(repr(part).encode())
         if self.shaped:
             sha.update(repr((self.shaped, self.joins)).encode())
+        if self.drawn and self.marks > 1:
+            sha.update(f"marks {self.marks}".encode())
         for path in (self.path, self.drawn):
             sha.update(path.read_bytes() if path else b"-")
         for face in (*([self.behind] if self.behind else []), *self.fallback):
@@ -98,10 +103,11 @@ def load_face(name: str) -> Face:
     folder = (locate("fonts") / name).parent
     drawn = folder / table["drawn"] if "drawn" in table else None
     fallback, missing = [], []
+    shapes = can_shape()
     for helper in table.get("fallback", ()):
         other = helper if folder == locate("fonts") else str(folder / helper)
         for member, described in _members(other, _read(other)):
-            if _font_file(member, described) is None or (described.get("shaped") and not can_shape()):
+            if _font_file(member, described) is None or (described.get("shaped") and not shapes):
                 missing += [(script, described["extra"]) for script in described["scripts"]]
             else:
                 fallback.append(_fitted(member, described, cell=cell, levels=levels))

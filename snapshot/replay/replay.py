@@ -143,7 +143,7 @@ class Replay:
         return sum(item.recalled for item in self.requests[first:]) / used if used else None
 
     def as_json(self, *, requests: bool = True) -> dict[str, Any]:
-        """The replay as a JSON object; USD as text, so that no digit is lost."""
+        """The replay as a JSON object; USD as numbers."""
         usd = self.usd
         found: dict[str, Any] = {
             "policy": self.policy,
@@ -156,7 +156,7 @@ class Replay:
             "written": self.written,
             "read": self.read,
             "output": self.output,
-            "usd": None if usd is None else str(usd),
+            "usd": None if usd is None else float(usd),
             "peak": self.peak,
             "recall": self.recall,
             "recall_after": self.recall_after,
@@ -165,7 +165,7 @@ class Replay:
         }
         if requests:
             found["requests"] = [
-                asdict(item) | {"usd": None if item.usd is None else str(item.usd)} for item in self.requests
+                asdict(one) | {"usd": None if one.usd is None else float(one.usd)} for one in self.requests
             ]
         return found
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from snapshot.errors import LayoutError, SnapshotError
 from snapshot.messages import Message, Transcript
 from snapshot.serialization import from_json, to_json
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from snapshot.compaction import Archive, Options, Report
     from snapshot.compaction.options import Trigger
 
-__all__ = ["Checkpoint", "CheckpointKind", "Prepared", "prepare"]
+__all__ = ["Checkpoint", "CheckpointKind", "Prepared", "for_reader", "prepare", "suits"]
 
 CheckpointKind: TypeAlias = Literal["snapshot", "summary", "elision"]
 """Pages; a summary; or only single results and images replaced by a line."""
@@ -86,6 +87,45 @@ class Prepared:
     checkpoint: Checkpoint | None
 
 
+def suits(checkpoint: Checkpoint, model: str) -> bool:
+    """Whether a model may be sent what leads a checkpoint.
+
+    Pages of another shape it may misread, and one without vision refuses them. Where nothing is known of a
+    model, nothing is held against them.
+    """
+    from snapshot.models.ids import profile_for
+    from snapshot.pages.layout import layout_for
+
+    if checkpoint.kind != "snapshot" or checkpoint.model == model:
+        return True
+    try:
+        profile_for(model)
+    except LayoutError:
+        return True
+    try:
+        return layout_for(checkpoint.model).name == layout_for(model).name
+    except LayoutError:
+        return False
+
+
+def for_reader(
+    path: Sequence[tuple[str, Message]],
+    former: Checkpoint,
+    *,
+    model: str,
+    format: str,  # noqa: A002 - as in `Transcript`
+) -> Checkpoint | None:
+    """A checkpoint in place of `former`, for a model that it does not suit; None where all may go as it is.
+
+    The arguments are as for `prepare`. It depends on what was before the checkpoint alone, so it stays
+    the same while the conversation grows.
+    """
+    try:
+        return prepare(path, model=model, format=format, former=former, digest=True).checkpoint
+    except SnapshotError:
+        return None  # as text it loses nothing, and the next compaction says what is wrong
+
+
 def prepare(
     path: Sequence[tuple[str, Message]],
     *,
@@ -120,8 +160,10 @@ def prepare(
     if former is not None and archive is not None:
         if archive.light:
             archive = None  # what it replaced stands in the tree
-        elif former.model != model and profile_for(former.model) != profile_for(model):
-            archive, trigger = None, "manual"  # another reader wants other pages, of everything
+        elif not suits(former, model):
+            archive = None  # another reader wants other pages, of everything
+            if profile_for(model).vision:
+                trigger = "manual"
     done = compact(
         Transcript(whole, format, model),
         model=model,

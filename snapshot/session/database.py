@@ -98,7 +98,7 @@ class Database:
             raise SessionError(f"{path}: cannot be opened ({error.strerror})") from error
         try:
             self._connection = self._connect(write)
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise self._told(error) from error
         try:
             self._take_in()
@@ -168,15 +168,15 @@ class Database:
         """
         try:
             return self._connection.execute(statement, values).fetchall()
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise self._told(error) from error
 
     def value(self, statement: str, *values: object) -> Any:
         """The first column of the first row, None where there is none."""
         return next((row[0] for row in self.run(statement, *values)), None)
 
-    def _told(self, error: sqlite3.DatabaseError) -> SessionError:
-        """The library's error in one line."""
+    def _told(self, error: sqlite3.DatabaseError | UnicodeDecodeError) -> SessionError:
+        """The library's error in one line; one that quotes a damaged name cannot be decoded."""
         if isinstance(error, sqlite3.OperationalError):
             if "locked" in str(error) or "busy" in str(error):
                 return SessionError(f"{self.path}: another process has been writing for too long; try again")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from snapshot.errors import SessionError
 from snapshot.messages import Diagnostic
 from snapshot.requests.tool_pairing import OpenCalls
 from snapshot.session.tree import KINDS, ROLES, Node, jump_of, misplaced
+from snapshot.transcripts.io.json_values import parse
 
 if TYPE_CHECKING:
     from snapshot.session.rows import Rows
@@ -96,7 +96,7 @@ def check(rows: Rows) -> list[Diagnostic]:
             elif node.kind == "checkpoint":
                 found += [Diagnostic("checkpoint", node.id, what) for what in _checkpoint(rows, node, nodes)]
             else:
-                json.loads(rows.body(node))
+                parse(rows.body(node))
         except (SessionError, ValueError, RecursionError) as error:
             found.append(Diagnostic("unreadable", node.id, str(error)))
         if still:

@@ -7,7 +7,6 @@ Single messages are read and written by `snapshot.transcripts`.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, count
@@ -23,6 +22,7 @@ from snapshot.session.store import Store
 from snapshot.session.tree import Node, misplaced, on_path
 from snapshot.session.view import View
 from snapshot.transcripts import dump, load
+from snapshot.transcripts.io.json_values import escaped, parse
 
 __all__ = ["is_pi", "read_pi", "write_pi"]
 
@@ -30,10 +30,15 @@ _HEADER = {"type": "session", "version": 3, "id": "one"}
 _MADE = "null"  # origin of a node that stands in no pi file: a result where a call never got one
 
 
+def _value(line: str | bytes) -> Any:
+    """What a line of JSON holds, numbers with their digits. Raises `ValueError` or `RecursionError`."""
+    return parse(line if isinstance(line, str) else line.decode("utf-8", "surrogatepass"))
+
+
 def is_pi(data: bytes) -> bool:
     """Whether it is such a file."""
     try:
-        first = json.loads(data.lstrip(b"\xef\xbb\xbf \r\n").split(b"\n", 1)[0])
+        first = _value(data.lstrip(b"\xef\xbb\xbf \r\n").split(b"\n", 1)[0])
     except (ValueError, RecursionError):
         return False
     return isinstance(first, dict) and first.get("type") == "session" and "id" in first
@@ -54,7 +59,7 @@ def read_pi(store: Store, data: bytes, name: str, agent: str = "main") -> list[D
         raise SessionError("not a session of pi: its first line is no header")
     header, *entries = entries
     with store.database.writing():
-        rows = store.start(name, agent, format="pi", origin=json.dumps(header))
+        rows = store.start(name, agent, format="pi", origin=escaped(header))
         reader = _Reader(rows, found)
         for number, entry in enumerate(entries, 2):
             reader.take(entry, f"line {number}")
@@ -66,7 +71,7 @@ def write_pi(view: View) -> bytes:
     """A history as such a file, the whole tree in it."""
     origin = view.rows.database.value("SELECT origin FROM conversations WHERE key = ?", view.rows.key)
     header = {"type": "session", "version": 3, "id": view.name, "timestamp": now(), "cwd": ""}
-    lines = [origin or json.dumps(header)]
+    lines = [origin or escaped(header)]
     last: dict[int, str | None] = {}  # id of the entry that a node ends with
     for node in view.rows.nodes():
         parent = last.get(node.parent) if node.parent is not None else None
@@ -82,7 +87,7 @@ def write_pi(view: View) -> bytes:
             frame = {"type": entry.pop("type"), "id": node.id, "parentId": parent, "timestamp": node.time}
             if last[node.seq] == parent:
                 frame["id"] = f"{node.id}-{len(lines)}"
-            lines.append(json.dumps(frame | entry))
+            lines.append(escaped(frame | entry))
             parent = last[node.seq] = frame["id"]
     lines += _closing(view, last)
     return ("\n".join(lines) + "\n").encode()
@@ -98,11 +103,11 @@ def _closing(view: View, last: dict[int, str | None]) -> Iterator[str]:
     at_end = leaf is None or not last or next(reversed(last)) == leaf.seq
     for number, entry in enumerate(_new_labels(view, last), 1):
         frame = {"type": "label", "id": f"label-{number}-{token_hex(4)}", "parentId": parent}
-        yield json.dumps(frame | {"timestamp": now(), **entry})
+        yield escaped(frame | {"timestamp": now(), **entry})
         parent, at_end = frame["id"], True
     if not at_end:
         frame = {"type": "custom", "id": f"leaf-{token_hex(4)}", "parentId": parent, "timestamp": now()}
-        yield json.dumps({**frame, "customType": "snapshot-pages/leaf"})
+        yield escaped({**frame, "customType": "snapshot-pages/leaf"})
 
 
 def _new_labels(view: View, last: dict[int, str | None]) -> Iterator[dict[str, str | None]]:
@@ -110,7 +115,7 @@ def _new_labels(view: View, last: dict[int, str | None]) -> Iterator[dict[str, s
     said: dict[str, str] = {}
     for node in view.rows.nodes():
         origin = view.rows.origin(node)
-        entry = json.loads(origin) if origin and '"label"' in origin else {}
+        entry = _value(origin) if origin and '"label"' in origin else {}
         if entry.get("type") == "label":
             said.pop(str(entry.get("targetId")), None)
             if entry.get("label"):
@@ -137,7 +142,7 @@ def _entries(data: bytes, found: list[Diagnostic]) -> Iterator[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            entry = json.loads(line)
+            entry = _value(line)
         except (ValueError, RecursionError):
             entry = None
         if isinstance(entry, dict):
@@ -168,7 +173,7 @@ class _Reader:
         if node_id in self._nodes:
             self._odd("duplicate-id", where, f"a second entry {node_id!r}; it has a new id")
             node_id = ""
-        given = {"node_id": node_id, "origin": json.dumps(entry), "time": str(entry.get("timestamp") or "")}
+        given = {"node_id": node_id, "origin": escaped(entry), "time": str(entry.get("timestamp") or "")}
         self._model = str(entry.get("modelId") or self._model)
         node = self._put(entry, parent, given, where)
         if parent is not None:
@@ -256,7 +261,7 @@ def _message(entry: dict[str, Any]) -> Message | None:
     """What an entry says to the model, None for nothing."""
     if entry.get("type") not in ("message", "branch_summary", "custom_message"):
         return None
-    alone = b"\n".join(json.dumps(item).encode() for item in (_HEADER, {**entry, "parentId": None}))
+    alone = b"\n".join(escaped(item).encode() for item in (_HEADER, {**entry, "parentId": None}))
     try:
         return next(iter(load(alone, format="pi", as_sent=True).messages), None)
     except TranscriptError:
@@ -276,7 +281,7 @@ def _written(view: View, node: Node) -> Iterator[dict[str, Any]]:
             {"firstKeptEntryId": checkpoint.first_kept} if checkpoint.first_kept else {"retainedTail": []}
         )
     elif node.kind == "event":
-        event = json.loads(view.rows.body(node))
+        event = _value(view.rows.body(node))
         yield {"type": "model_change", "provider": "", "modelId": event.get("model", "")}
     elif node.kind == "synthesis":
         words = [part.text for part in view.rows.message(node).parts if isinstance(part, Text)]
@@ -284,5 +289,5 @@ def _written(view: View, node: Node) -> Iterator[dict[str, Any]]:
     else:
         dumped = dump(Transcript((view.rows.message(node),), "pi"), "pi").data
         for line in dumped.splitlines()[1:]:
-            entry = json.loads(line)
+            entry = _value(line)
             yield {key: entry[key] for key in ("type", "message") if key in entry}

@@ -31,6 +31,7 @@ from snapshot.session.history import NAME
 from snapshot.session.rows import Rows, now
 from snapshot.session.store import Store
 from snapshot.session.tree import ROLES, Node, misplaced, on_path
+from snapshot.transcripts.io.json_values import parse
 
 __all__ = ["salvage"]
 
@@ -199,7 +200,7 @@ class _Copy:
                 raise ValueError("it has nothing to stand behind")
             made = self._checkpoint(row, parent, given)
         elif row["kind"] == "event":
-            json.loads(row["body"])
+            parse(row["body"])
             made = self.rows.put(parent, "event", row["body"], time=row["time"], **given)
         elif row["kind"] in ("message", "synthesis"):
             return self._message(row, parent, given)

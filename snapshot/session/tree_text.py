@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -10,6 +9,7 @@ from snapshot.errors import SessionDamaged
 from snapshot.messages import Message, Text, ToolCall, ToolResult
 from snapshot.session.tree import Node
 from snapshot.session.view import View
+from snapshot.transcripts.io.json_values import as_object, parse
 
 __all__ = ["Line", "draw", "summary"]
 
@@ -120,12 +120,12 @@ def _words(view: View, node: Node) -> str:
             cost = f", {checkpoint.before:,} → {checkpoint.after:,} tokens" if checkpoint.before else ""
             return f"{checkpoint.kind}, kept from {checkpoint.first_kept or 'here'}{cost}"
         if node.kind == "event":
-            event = json.loads(view.rows.body(node))
+            event = as_object(parse(view.rows.body(node))) or {}
             said = (str(event[key]) for key in ("type", "model", "modelId", "label") if event.get(key))
             return _shortened(" ".join(said))
         message = view.rows.message(node)
         return summary(_without_lead(message) if node.kind == "synthesis" else message)
-    except (SessionDamaged, ValueError, AttributeError) as error:
+    except (SessionDamaged, ValueError, RecursionError) as error:
         return f"unreadable: {error}"
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from snapshot.errors import SessionDamaged, SessionError
 from snapshot.messages import Diagnostic, Message, Transcript
 from snapshot.requests.tool_pairing import OpenCalls
-from snapshot.session.checkpoint import Checkpoint
+from snapshot.session.checkpoint import Checkpoint, for_reader, suits
 from snapshot.session.integrity import structure
 from snapshot.session.rows import Rows
 from snapshot.session.tree import Branch, Label, Node, misplaced, problems
@@ -26,7 +26,7 @@ class Projection:
         lead: what stands for all that is not kept: a checkpoint's head, pages or summary.
         kept: the messages that follow word for word, each with its node's id.
         checkpoint: id of the checkpoint that the lead is of, "" for none.
-        made_for: id of the model that its pages were made for, "" where there are none.
+        made_for: id of the model that its pages are for, "" where there are none.
     """
 
     model: str
@@ -64,6 +64,7 @@ class View:
     def __init__(self, rows: Rows, name: str, agent: str, format: str) -> None:  # noqa: A002
         self.rows, self.name, self.agent, self.format = rows, name, agent, format
         self.damage: list[Diagnostic] = []
+        self._remade: dict[tuple[str, str], Checkpoint | None] = {}
         try:
             with rows.database.reading():
                 self.damage += structure(rows)
@@ -107,6 +108,9 @@ class View:
     def project(self, branch: str = "", *, at: str = "", most: int = 0) -> Projection:
         """What is sent of a branch, or of the path to the node `at`.
 
+        Pages that were made for another reader than the branch's model are not sent: what stands in their
+        place is made anew, as a compaction would, and kept with this view. Nothing is written.
+
         Args:
             branch, at: which path.
             most: with so many messages behind the checkpoint at most, the newest; cut where none is open.
@@ -121,10 +125,11 @@ class View:
             if leaf.checkpoint is not None:
                 try:
                     node = self.rows.get(leaf.checkpoint)
-                    checkpoint = self.rows.checkpoint(node)
-                    lead = checkpoint.lead
-                    made_for = checkpoint.model if checkpoint.kind == "snapshot" else ""
-                    start = self._boundary(node, checkpoint)
+                    checkpoint = self._suiting(node, model)
+                    if checkpoint is not None:
+                        lead = checkpoint.lead
+                        made_for = checkpoint.model if checkpoint.kind == "snapshot" else ""
+                        start = self._boundary(node, checkpoint)
                 except (SessionDamaged, SessionError) as error:
                     node = None
                     self._found("checkpoint", leaf.id, f"its checkpoint cannot be read: {error}")
@@ -173,6 +178,17 @@ class View:
                 self._found(diagnostic.kind, diagnostic.where, diagnostic.note)
         good = [(node_id, message) for node_id, message in found if not any(misplaced(message))]
         return tuple(good)
+
+    def _suiting(self, node: Node, model: str) -> Checkpoint | None:
+        """The checkpoint in a node for a model, whoever it was made for; None where all may go as it is."""
+        checkpoint = self.rows.checkpoint(node)
+        if suits(checkpoint, model):
+            return checkpoint
+        if (node.id, model) not in self._remade:
+            whole = self.rows.checkpoint(node, archive=True)
+            path = self._messages(self._walk(node))
+            self._remade[node.id, model] = for_reader(path, whole, model=model, format=self.format)
+        return self._remade[node.id, model]
 
     def _boundary(self, node: Node, checkpoint: Checkpoint) -> int:
         """Depth that a checkpoint's verbatim part starts at; `node` is its own, or the leaf before it."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["census", "code_points", "from_code_points"]
+__all__ = ["census", "code_points", "distinct", "from_code_points"]
+
+_Integer = TypeVar("_Integer", bound=np.integer)
 
 _ASCII = 0x80
 _COUNTED_AT_ONCE = 1 << 18  # characters; their code points take four bytes each
@@ -28,6 +31,12 @@ def census(text: str) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
             occurring.update(dict(zip(different.tolist(), counts.tolist(), strict=True)))
     ordered = sorted(occurring.items())
     return np.array([code for code, _ in ordered], np.uint32), np.array([n for _, n in ordered], np.int64)
+
+
+def distinct(values: NDArray[_Integer]) -> NDArray[_Integer]:
+    """The different values, ascending: `np.unique`, which loads all of `numpy.ma` when it is first asked."""
+    ordered = np.sort(values)
+    return ordered[np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: ordered.size])]
 
 
 def from_code_points(codes: NDArray[np.uint32]) -> str:

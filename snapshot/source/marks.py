@@ -12,8 +12,10 @@ import re
 from collections.abc import Iterable
 
 __all__ = [
+    "AIR",
     "CLOSE",
     "DIGITS",
+    "DRAWING",
     "ELIDED",
     "END",
     "FIELD",
@@ -49,10 +51,16 @@ PAD = "\ue000"
 """Fills the end of a row that the next unit does not fit in."""
 END = "\ue001"
 """Stands after the last character, where the page has room for it."""
+AIR = "\ue002"
+"""Stands behind the number of a run of blanks, so that no figure beside it is read as a part of it."""
+
+DRAWING = 2
+"""How marks are drawn, which pages are read back by. 1: each in one cell, as a face's file has it; what 2 is
+is told in `snapshot.raster.mark_drawing`."""
 
 # What is said of a mark, in the order in which it is said.
 _NOTES = {
-    "tab": "⇥ is a tab.",
+    "tab": "A cell of faint dots is a tab.",
     "foreign": "⟦rocket⟧ is an emoji, ⟦21B5⟧ the character with that hexadecimal code point, ⟦301.302⟧ a "
     "sequence of two.",
     "right to left": "Hebrew and Arabic run from right to left, each within its row.",
@@ -68,11 +76,23 @@ _NOTES = {
 }
 _ROWS = """\
 The pages are text set in rows of equal cells, read row after row; where a row ends means nothing.
-↵ ends a line. ❶❷ (a number in white on black) is that many blanks."""
+↵ ends a line. ❶❷ (a number in white on black) is that many blanks, and the gap behind it is none."""
 _LINES = """\
 The pages are text in columns, parted by a stroke: each is read from its top to its bottom, then the next one.
 A row of a column is a line; where its last cell is hatched, the line goes on in the next row.
 ❶❷ (a number in white on black) is that many blanks at the end of a line."""
+# How pages are read: what is said before the marks. Columns are of rows, so both are said of them.
+_WAYS = {
+    "rows": _ROWS,
+    "columns": "Strokes from top to bottom part a page into columns: each is read row after row to its foot, "
+    "then the\nnext one.",
+    "lines": _LINES,
+}
+# What was said of marks as they were drawn before.
+_FORMERLY = (
+    (_NOTES["tab"], "⇥ is a tab."),
+    (", and the gap behind it is none.", "."),
+)
 _FILLING = "A hatched cell at the end of a row is filling. "
 _LAST = """\
 A black block ends the text.
@@ -114,37 +134,42 @@ def _is_random(run: re.Match[str]) -> bool:
     return digits >= len(text) / 20 and letters >= len(text) / 20 and text.count("/") <= len(text) / 20
 
 
-def notes_on(names: Iterable[str], *, reasoning: bool = True) -> str:
+def notes_on(names: Iterable[str], *, reasoning: bool = True, drawing: int = DRAWING) -> str:
     """What is said of these marks, by the names of `first_marks`, a line each, in an order of its own.
 
     Args:
-        names: of the notes.
+        names: of the notes; "rows", "columns" and "lines" are ways in which pages are read.
         reasoning: whether entries of what the model thought may come.
+        drawing: how marks are drawn.
     """
     chosen = set(names)
-    said = "\n".join(note for name, note in _NOTES.items() if name in chosen)
-    return said if reasoning else said.replace("⁋thinking, ", "")
+    said = "\n".join(note for name, note in (_WAYS | _NOTES).items() if name in chosen)
+    said = said if reasoning else said.replace("⁋thinking, ", "")
+    for now, before in _FORMERLY if drawing < DRAWING else ():
+        said = said.replace(now, before)
+    return said
 
 
 def reading_guide(
     *,
-    lines: bool = False,
+    way: str = "rows",
     repeats: bool = False,
     marks: Iterable[str] | None = None,
     reasoning: bool = True,
+    drawing: int = DRAWING,
 ) -> str:
     """How to read pages, for the model.
 
     Args:
-        lines: the pages keep lines.
+        way: how the pages are read: "rows", "columns" (of rows), or "lines" (columns that keep them).
         repeats: there are references to lines that were shown before.
         marks: what occurs on the pages, by the names of `first_marks`: only that is explained; None for all
             that there is.
         reasoning: whether entries of what the model thought may come.
+        drawing: how marks are drawn.
     """
     names = set(_NOTES) if marks is None else set(marks)
     names = names | {"repeats"} if repeats else names - {"repeats"}
-    notes = notes_on(names, reasoning=reasoning)
-    return "\n".join(
-        [_LINES if lines else _ROWS, *([notes] if notes else []), ("" if lines else _FILLING) + _LAST]
-    )
+    lines = way == "lines"
+    notes = notes_on(names | ({"lines"} if lines else {"rows", way}), reasoning=reasoning, drawing=drawing)
+    return f"{notes}\n{'' if lines else _FILLING}{_LAST}"

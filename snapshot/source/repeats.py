@@ -22,36 +22,22 @@ forges one.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import deque
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from snapshot.source.marks import FIELD, REPEAT, SCOPE
-from snapshot.source.text import Elision, Repeat, Source
+from snapshot.source.marks import REPEAT
+from snapshot.source.text import Repeat, Source
 
-__all__ = ["expand_repeats", "fold_repeats", "folded_offset", "original_span"]
+__all__ = ["expand_repeats", "fold_chapters", "fold_repeats", "folded_offset", "original_span"]
 
-# Lines of the shortest block. What two texts have in common by chance is seldom longer than two.
-_FEWEST = 3
-# A reference must be shorter than what it stands for by this factor: to look up costs the reader something.
-_PAYS = 3
-# Earlier places that a block is compared with, the newest ones, and characters shown of its first words.
-_PLACES = 8
-_WORDS, _LABEL = 40, 40
-_TELLING = 6  # letters and digits of words that tell one block from others
-# Lines that a page may print as more than one, for their carriage returns, and lines that it prints otherwise
-# at the end of an entry, for a control string that nothing ends.
-_RETURNS = re.compile(r"\r(?!\r*\n)")
-_OPEN = re.compile(r"\x1b[\]PX^_][^\x07\x1b]*\Z")
-_SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _REFERENCE = re.compile(
     rf"{REPEAT}(?:the line above, (?P<more>\d+) times? more"
     r"|(?P<lines>\d+) lines(?: (?P<times>\d+) times)? as (?P<up>\d+) lines up.*)\n"
 )
 
 
-def fold_repeats(source: Source, *, visible_from: int = 0, borders: Sequence[int] = ()) -> Source:
+def fold_repeats(source: Source, *, visible_from: int = 0) -> Source:
     """The source with references in place of blocks that it has shown before.
 
     Spans, marks and elisions are those of the new text; `repeats` says what each reference stands for.
@@ -60,15 +46,64 @@ def fold_repeats(source: Source, *, visible_from: int = 0, borders: Sequence[int
         source: source text without references.
         visible_from: offset in it from which on the reader sees it. What stands before stays as it is, and
             nothing refers to it.
-        borders: offsets in it that no reference goes over, ascending: what stands behind one is folded as if
-            it were visible from there on.
     """
-    lines = _Lines(source, visible_from, borders)
-    writer = _Writer(source, lines)
-    number = 0
-    while number < len(lines.ids):
-        number = writer.take(number)
-    return writer.source()
+    if visible_from >= len(source.text):
+        return source
+    from snapshot.source.folding import folded
+
+    return folded(source, visible_from)
+
+
+def fold_chapters(source: Source, starts: Sequence[int]) -> Source:
+    """The source in chapters, each with references to what itself has shown, and none to an earlier one.
+
+    From the start of any chapter on, it is what the chapters from that one on are alone.
+
+    Args:
+        source: source text without references.
+        starts: offset in it of each chapter, ascending; what stands before the first stays as it is.
+
+    Raises:
+        ValueError: a chapter begins within lines that the one before it says by a reference.
+    """
+    folds = [fold_repeats(source, visible_from=start) for start in starts]
+    if len(folds) == 1 or not any(folded.repeats for folded in folds):
+        return folds[0] if folds else source
+    pieces = [source.text[: starts[0]]]
+    length = starts[0]
+    repeats: list[Repeat] = []
+    for folded, start, stop in zip(folds, starts, [*starts[1:], len(source.text)], strict=True):
+        end = folded_offset(folded, stop)
+        if original_span(folded, end, end)[0] != stop:
+            raise ValueError("a chapter begins within a reference")
+        repeats += [
+            Repeat(
+                one.start - start + length, one.stop - start + length, one.original_start, one.original_stop
+            )
+            for one in folded.repeats[: bisect_left(folded.repeats, end, key=lambda repeat: repeat.start)]
+        ]
+        pieces.append(folded.text[start:end])
+        length += end - start
+    moved = Moved(repeats)
+    return replace(
+        source,
+        text="".join(pieces),
+        marks=tuple(sorted([*map(moved, source.marks), *(repeat.start for repeat in repeats)])),
+        spans=tuple((moved(start), moved(stop)) for start, stop in source.spans),
+        elisions=tuple(replace(item, offset=moved(item.offset)) for item in source.elisions),
+        repeats=tuple(repeats),
+    )
+
+
+class Moved:
+    """Offsets of the original text in the folded one; offsets inside a block are not asked for."""
+
+    def __init__(self, repeats: Sequence[Repeat]) -> None:
+        self._stops = [repeat.original_stop for repeat in repeats]
+        self._shifts = [0, *(repeat.stop - repeat.original_stop for repeat in repeats)]
+
+    def __call__(self, offset: int) -> int:
+        return offset + self._shifts[bisect_right(self._stops, offset)]
 
 
 def expand_repeats(text: str, marks: Iterable[int], *, most: int | None = None) -> str:
@@ -147,227 +182,3 @@ def _split(text: str) -> list[str]:
     lines = [line + "\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
     return lines if lines[-1] else lines[:-1]
-
-
-class _Lines:
-    """The lines of a source.
-
-    Attributes:
-        texts: each with its newline.
-        ids: a number for each, the same for equal lines; -1 for one that has a mark, or stands out of view:
-            it is never a part of a block.
-        sizes: by id, the cells that a line about takes: without its indentation, which is one mark.
-        sections: number of the entry that each stands in.
-        starts: offset of each.
-        returns: lines before each that a page may print as more than one line.
-        fences: numbers of the lines before which a border is.
-    """
-
-    def __init__(self, source: Source, visible_from: int, borders: Sequence[int]) -> None:
-        self.texts = _split(source.text)
-        self.ids: list[int] = []
-        self.sizes: list[int] = []
-        self.sections: list[int] = []
-        self.starts: list[int] = []
-        self.returns: list[int] = []
-        self.labels: list[str] = [""]
-        self.fences: set[int] = set()
-        known: dict[str, int] = {}
-        marks, ends = deque(source.marks), deque(sorted({stop for _, stop in source.spans}))
-        fences = deque(borders)
-        offset = section = returns = 0
-        for number, text in enumerate(self.texts):
-            end = offset + len(text)
-            while fences and fences[0] <= offset:
-                fences.popleft()
-                self.fences.add(number)
-                section += 1
-                self.labels.append(self.labels[-1])
-            parted = "\r" in text and _RETURNS.search(text) is not None
-            broken = parted or ("\x1b" in text and _OPEN.search(text) is not None)
-            broken = broken or bool(fences and fences[0] < end)
-            while ends and ends[0] < end:
-                broken = ends.popleft() > offset or broken
-                section += 1
-                self.labels.append("")
-            if marks and marks[0] < end:
-                broken = True
-                if source.text[marks[0]] == SCOPE:
-                    section += 1
-                    self.labels.append(_label(text[marks[0] - offset + 1 :]))
-                while marks and marks[0] < end:
-                    marks.popleft()
-            if broken or offset < visible_from:
-                self.ids.append(-1)
-            else:
-                id_ = known.setdefault(text, len(known))
-                if id_ == len(self.sizes):
-                    self.sizes.append(len(text.lstrip(" ")) + (text[0] == " "))
-                self.ids.append(id_)
-            self.sections.append(section)
-            self.starts.append(offset)
-            self.returns.append(returns)
-            returns += parted
-            offset = end
-
-
-def _label(head: str) -> str:
-    """What an entry is called, from the words behind its mark."""
-    return _words(head.partition(FIELD)[0], _LABEL)
-
-
-def _first_words(lines: Sequence[str]) -> str:
-    """How a block begins, in words that tell it from others."""
-    said = filter(None, (_words(text, _WORDS) for text in lines))
-    words = next(said, "")
-    if _is_telling(words):
-        return words
-    more = next(filter(_is_telling, said), "")
-    return _words(f"{words} … {more}", _WORDS) if more else words
-
-
-def _is_telling(words: str) -> bool:
-    return sum(map(str.isalnum, words)) >= _TELLING
-
-
-def _words(text: str, most: int) -> str:
-    """The start of a text as words of one line, without what would not be printed."""
-    shown = _SEQUENCE.sub("", text[: 4 * most])
-    return " ".join("".join(char if char.isprintable() else " " for char in shown).split())[:most].rstrip()
-
-
-@dataclass(slots=True)
-class _Writer:
-    """Puts the folded source together, line by line."""
-
-    given: Source
-    lines: _Lines
-    pieces: list[str] = field(default_factory=list)
-    repeats: list[Repeat] = field(default_factory=list)
-    length: int = 0
-    # By line of the new text: its id, -1 where it is no part of a block, and the line that it was.
-    ids: list[int] = field(default_factory=list)
-    origins: list[int] = field(default_factory=list)
-    places: dict[tuple[int, ...], deque[int]] = field(default_factory=dict)
-
-    def take(self, number: int) -> int:
-        """Write the line `number`, or a reference for it and those behind it; the number of the next line."""
-        ids, sections = self.lines.ids, self.lines.sections
-        if number in self.lines.fences:
-            self.places.clear()
-        if ids[number] < 0:
-            self._keep(number)
-            return number + 1
-        size, place = self._longest(number)
-        if size >= _FEWEST:
-            times = self._times(number, size)
-            if self._refer(number, number + size * times, self._block(size, times, place)):
-                return number + size * times
-        self._keep(number)
-        stop = number + 1
-        while stop < len(ids) and ids[stop] == ids[number] and sections[stop] == sections[number]:
-            stop += 1
-        more = stop - number - 1
-        if more >= _FEWEST - 1:
-            reference = f"{REPEAT}the line above, {more} times more\n"
-            if self._refer(number + 1, stop, reference):
-                return stop
-        return number + 1
-
-    def source(self) -> Source:
-        """What was written."""
-        given, repeats = self.given, tuple(self.repeats)
-        moved = _Moved(repeats)
-        marks = sorted([*(moved(mark) for mark in given.marks), *(repeat.start for repeat in repeats)])
-        return replace(
-            given,
-            text="".join(self.pieces),
-            marks=tuple(marks),
-            spans=tuple((moved(start), moved(stop)) for start, stop in given.spans),
-            elisions=tuple(
-                Elision(moved(item.offset), item.media_type, item.size) for item in given.elisions
-            ),
-            repeats=repeats,
-        )
-
-    def _keep(self, number: int) -> None:
-        """Write a line as it is, and know it as the end of a block."""
-        text, id_ = self.lines.texts[number], self.lines.ids[number]
-        self.pieces.append(text)
-        self.length += len(text)
-        self.ids.append(id_)
-        self.origins.append(number)
-        window = self.ids[-_FEWEST:]
-        if len(window) == _FEWEST and min(window) >= 0:
-            first, last = self.origins[-_FEWEST], number
-            if self.lines.sections[first] == self.lines.sections[last]:
-                self.places.setdefault(tuple(window), deque(maxlen=_PLACES)).append(len(self.ids) - _FEWEST)
-
-    def _longest(self, number: int) -> tuple[int, int]:
-        """Lines of the longest block from `number` on that was shown before, and where (the newest place)."""
-        ids, sections = self.lines.ids, self.lines.sections
-        best, where = 0, 0
-        returns = self.lines.returns
-        for place in reversed(self.places.get(tuple(ids[number : number + _FEWEST]), ())):
-            if returns[self.origins[place]] != returns[number]:
-                break  # so it is with all that are older
-            size = 0
-            while (
-                place + size < len(self.ids)
-                and number + size < len(ids)
-                and self.ids[place + size] == ids[number + size] >= 0
-                and sections[number + size] == sections[number]
-                and sections[self.origins[place + size]] == sections[self.origins[place]]
-            ):
-                size += 1
-            if size > best:
-                best, where = size, place
-        return best, where
-
-    def _times(self, number: int, size: int) -> int:
-        """How often a block of `size` lines follows itself from `number` on."""
-        ids, sections = self.lines.ids, self.lines.sections
-        stop = number + size
-        while stop < len(ids) and ids[stop] == ids[stop - size] and sections[stop] == sections[number]:
-            stop += 1
-        return (stop - number) // size
-
-    def _block(self, size: int, times: int, place: int) -> str:
-        """The reference to `size` lines that stand at the line `place` of the new text."""
-        first = self.origins[place]
-        words = _first_words(self.lines.texts[first : first + size])
-        label = self.lines.labels[self.lines.sections[first]]
-        over = f" {times} times" if times > 1 else ""
-        up = len(self.ids) - place
-        where = f"{REPEAT}{size} lines{over} as {up} lines up"
-        return where + (f" in {label}" if label else "") + (f": {words}" if words else "") + "\n"
-
-    def _refer(self, start: int, stop: int, reference: str) -> bool:
-        """Write a reference in place of the lines from `start` to `stop`, if it pays."""
-        sizes, ids = self.lines.sizes, self.lines.ids
-        saved = 0
-        for number in range(start, stop):
-            saved += sizes[ids[number]]
-            if saved >= _PAYS * len(reference):
-                break
-        else:
-            return False
-        starts = self.lines.starts
-        end = starts[stop] if stop < len(starts) else len(self.given.text)
-        self.repeats.append(Repeat(self.length, self.length + len(reference), starts[start], end))
-        self.pieces.append(reference)
-        self.length += len(reference)
-        self.ids.append(-1)
-        self.origins.append(start)
-        return True
-
-
-class _Moved:
-    """Offsets of the original text in the folded one; offsets inside a block are not asked for."""
-
-    def __init__(self, repeats: Sequence[Repeat]) -> None:
-        self._stops = [repeat.original_stop for repeat in repeats]
-        self._shifts = [0, *(repeat.stop - repeat.original_stop for repeat in repeats)]
-
-    def __call__(self, offset: int) -> int:
-        return offset + self._shifts[bisect_right(self._stops, offset)]

@@ -36,7 +36,11 @@ Rows = tuple[tuple[int, ...], ...]
 # Readings that are kept, and their items together, but for the newest one.
 _MOST, _MOST_ITEMS = 32, 1 << 16
 # Formats whose messages can be read apart, and the key that holds them in a body.
-_KEYS = {"anthropic": "messages", "openai-chat": "messages", "openai-responses": "input"}
+_KEYS = {
+    "anthropic": "messages", "openai-chat": "messages", "openai-responses": "input", "langchain": "messages"
+}  # fmt: skip
+# Who LangChain's messages are from, by their types.
+_SPEAKERS = {"human": "user", "system": "user", "ai": "assistant", "tool": "tool", "function": "tool"}
 # Below this, a format is a guess from messages that fit several.
 _A_GUESS = 0.5
 # What a reader may report of a stretch that is read apart: of words of a harness, of a call that still runs.
@@ -247,6 +251,8 @@ def _side(item: object) -> str:
         return ""
     table = cast("dict[str, object]", item)
     role, kind = table.get("role"), table.get("type")
+    if role is None and kind in _SPEAKERS:
+        return _SPEAKERS[cast(str, kind)]
     if role in ("tool", "function") or (isinstance(kind, str) and kind.endswith("_output")):
         return "tool"
     return "assistant" if role in (None, "assistant") else "user"

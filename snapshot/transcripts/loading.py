@@ -135,7 +135,7 @@ def _taken(
         )
     taken = Source.open(source, as_sent=as_sent, salvage=salvage, harness=rules)
     if taken.is_blank():
-        what = taken.odd[0][2] if taken.odd else "it is empty: not a single character in it but blanks"
+        what = taken.odd[0][2] if taken.odd else "it is empty"
         raise taken.error(f"{what}; nothing to read")
     binary = "" if name else binary_kind(taken.start)
     if binary:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
-from snapshot.transcripts.io.json_values import as_object, as_text
+from snapshot.transcripts.io.json_values import as_object, as_text, parse
 from snapshot.transcripts.reading.times import NO_TIME
 from snapshot.transcripts.registry import RESUMABLE
 
@@ -40,7 +39,7 @@ def resumption(format: str, data: bytes, path: str = "") -> Resumption | None:  
     """
     if format not in RESUMABLE:
         return None
-    rows = [as_object(json.loads(line)) or {} for line in (data.split(b"\n", 1)[0], _last(data)) if line]
+    rows = [as_object(parse(line.decode())) or {} for line in (data.split(b"\n", 1)[0], _last(data)) if line]
     head, last = rows[0], rows[-1]
     if format == "claude-session":
         session = as_text(last.get("sessionId"))

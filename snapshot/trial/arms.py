@@ -1,7 +1,7 @@
 """The arms of a trial: the same text in other cells, faces and widths, each as a model is really sent it.
 
-An arm is written `FACE`, and behind it what is to differ from the model's own page: `:86` is a page of 86
-columns, `/lines` keeps lines, and `=FILE` draws with another font in the face's cell.
+An arm is written `FACE`, and behind it what is to differ from the model's own page: `:86` are rows of 86
+cells, `/2` two columns of rows, `/lines` keeps lines, and `=FILE` draws with another font in the face's cell.
 """
 
 from __future__ import annotations
@@ -12,19 +12,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from snapshot.errors import FontError, SnapshotError
+from snapshot.models.trials import as_wide
 from snapshot.pages.layout import Layout
 from snapshot.pages.render import Page, Typesetter
 from snapshot.raster.face import cell_of
 from snapshot.source.marks import reading_guide
 from snapshot.source.source import Source
-from snapshot.typeset.columns import column_width
+from snapshot.typeset.columns import GUTTER
 
 __all__ = ["Arm", "arm_of", "default_arms", "first_arms"]
 
-_FORM = re.compile(r"(?P<face>[\w.-]+?)(?::(?P<columns>\d{2,3}))?(?P<lines>/lines)?(?:=(?P<font>.+))?")
+_FORM = re.compile(
+    r"(?P<face>[\w.-]+?)(?::(?P<columns>\d{2,3}))?(?:/(?P<way>lines|[1-9]))?(?:=(?P<font>.+))?"
+)
+_LARGEST_SIDE = 2000  # pixels, which every provider takes
 _FACES = ("drawn-7x13", "fira-8x16", "drawn-9x16", "fira-9x16", "drawn-11x16")
-_NARROW = 86
-"""Columns of the pages on which most published trials succeeded."""
+_NARROW, _WIDE = 86, 172
+"""Cells of the rows of most published trials that succeeded, and of the longest that values were copied
+from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +40,8 @@ class Arm:
         name: as it was written.
         layout: page, cell and face.
         font: a font file that is used before the face's own.
-        whole_page: whether the text is to fit on one page of it; narrow pages and kept lines may take
-            several.
+        whole_page: whether the text is to fit on one page of it; rows of another length, columns and kept
+            lines may take several.
     """
 
     name: str
@@ -52,8 +57,7 @@ class Arm:
     @property
     def columns(self) -> int:
         """Cells of a row of text."""
-        layout = self.layout
-        return column_width(layout.columns, layout.text_columns) if layout.text_columns else layout.columns
+        return self.layout.row_width
 
     @property
     def glyphs(self) -> str:
@@ -63,7 +67,7 @@ class Arm:
     @property
     def guide(self) -> str:
         """What is said of how to read its pages."""
-        return reading_guide(lines=bool(self.layout.text_columns))
+        return reading_guide(way=self.layout.way)
 
     @property
     def resized(self) -> bool:
@@ -88,27 +92,33 @@ def arm_of(name: str, layout: Layout) -> Arm:
     """
     found = _FORM.fullmatch(name)
     if found is None:
-        raise SnapshotError(f"{name}: an arm is FACE, FACE:COLUMNS, FACE/lines or FACE=FONTFILE")
+        raise SnapshotError(f"{name}: an arm is FACE, FACE:CELLS, FACE/COLUMNS, FACE/lines or FACE=FONTFILE")
     face, columns, font = found["face"], int(found["columns"] or 0), found["font"]
+    way = found["way"]
     width, height = cell_of(face)
-    page = columns * width if columns else layout.width
-    if page > layout.width:
-        raise SnapshotError(f"{name}: {columns} columns take {page} pixels, and the page has {layout.width}")
+    lines = way == "lines"
+    count = int(way) if way and not lines else 1 if columns or lines else layout.flow_columns
+    page = layout.width
+    if columns or (way and not lines):
+        page = (count * (columns or layout.row_width) + GUTTER * (count - 1)) * width
     own = replace(
         layout,
         name=name,
         face=face,
         cell=(width, height),
         width=page,
-        text_columns=1 if found["lines"] else 0,
+        text_columns=1 if lines else 0,
+        flow_columns=count,
     )
-    if found["lines"] and not columns:
+    if lines and not columns:
         # Lines seldom fill a wide row, so they stand in as many columns as are about 80 cells wide.
         own = replace(own, text_columns=max(1, own.columns // 80))
     own = replace(own, height=_unresized(own))
+    if page > layout.width and (page > _LARGEST_SIDE or Arm(name, own).resized):
+        raise SnapshotError(f"{name}: its rows take {page} pixels, which the provider scales down")
     if own.columns < 20 or own.rows < 2:
         raise SnapshotError(f"{name}: a page of {page}x{layout.height} pixels holds too few cells")
-    arm = Arm(name, own, Path(font) if font else None, whole_page=not columns and not found["lines"])
+    arm = Arm(name, own, Path(font) if font else None, whole_page=not columns and not way)
     Typesetter(own, font=arm.font)  # a font that cannot be opened says so here
     return arm
 
@@ -122,9 +132,12 @@ def _unresized(layout: Layout) -> int:
 
 
 def default_arms(layout: Layout) -> tuple[Arm, ...]:
-    """The arms of a full trial: cells from small to large in the page's own size, the page's own cell in
-    narrow columns (unless the provider resizes such pages), and with its lines kept."""
-    names = dict.fromkeys((*_FACES, layout.face, f"{layout.face}:{_NARROW}", f"{layout.face}/lines"))
+    """The arms of a full trial: cells from small to large in the page's own size, and the page's own cell in
+    short rows, or in long ones where its own are short, in two columns of rows, and with its lines kept
+    (unless the provider resizes such pages)."""
+    other = _WIDE if as_wide(layout.row_width, _NARROW) else _NARROW
+    ways = (f"{layout.face}:{other}", f"{layout.face}:{_NARROW}/2", f"{layout.face}/lines")
+    names = dict.fromkeys((*_FACES, layout.face, *ways))
     arms: list[Arm] = []
     for name in names:
         try:
@@ -135,7 +148,7 @@ def default_arms(layout: Layout) -> tuple[Arm, ...]:
             continue  # a face that this version does not bring
         except SnapshotError:
             if name.startswith(layout.face) and name != layout.face:
-                continue  # the page is too narrow for that many columns
+                continue  # no such page is sent as it is
             raise
     return tuple(arms)
 

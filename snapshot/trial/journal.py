@@ -64,7 +64,7 @@ class Journal:
         for line in self._lines():
             try:
                 self._take(json.loads(line))
-            except (ValueError, KeyError, ArithmeticError, AttributeError, TypeError):
+            except (ValueError, KeyError, ArithmeticError, AttributeError, TypeError, RecursionError):
                 continue  # what a killed process left behind; a call that it told of is held as lost
 
     @property

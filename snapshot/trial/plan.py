@@ -103,6 +103,7 @@ class Plan:
                 "columns": arm.columns,
                 "page": [arm.layout.width, arm.layout.height],
                 "text_columns": arm.layout.text_columns,
+                "flow_columns": arm.layout.flow_columns,
                 "resized": arm.resized,
             }
             for letter, arm in self.arms.items()

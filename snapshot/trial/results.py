@@ -43,8 +43,8 @@ class ArmResult:
     """An arm, and what was made of its pages.
 
     Attributes:
-        letter, name, face, cell, columns, page: the arm; cell and page in pixels. text_columns: columns that
-            keep lines.
+        letter, name, face, cell, columns, page: the arm; `columns` are cells of a row, the others pixels.
+        text_columns, flow_columns: columns that keep lines (0: none), and columns of flowing text.
         resized: whether the provider resizes its pages.
         marks: what became of each question. copies: of each passage.
         bill: of its first call; None where none was billed.
@@ -57,6 +57,7 @@ class ArmResult:
     columns: int
     page: tuple[int, int]
     text_columns: int
+    flow_columns: int
     resized: bool
     marks: tuple[Mark, ...]
     copies: tuple[Copied, ...]
@@ -221,7 +222,8 @@ def _arm(
     page = item["page"]
     return ArmResult(
         letter, str(item["name"]), str(item["face"]), (int(width), int(height)), int(item["columns"]),
-        (int(page[0]), int(page[1])), int(item["text_columns"]), bool(item["resized"]),
+        (int(page[0]), int(page[1])), int(item["text_columns"]), int(item.get("flow_columns", 1)),
+        bool(item["resized"]),
         tuple(mark for mark in marks if mark.arm == letter),
         tuple(one for one in copies if one.arm == letter),
         _bill(letter, records),

@@ -57,6 +57,8 @@ def _glyphs(arm: ArmResult) -> str:
     said = [arm.face]
     if arm.text_columns:
         said.append("lines kept")
+    if arm.flow_columns > 1:
+        said.append(f"{arm.flow_columns} columns of text")
     if arm.resized:
         said.append("resized by the provider")
     return ", ".join(said)

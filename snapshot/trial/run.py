@@ -261,7 +261,7 @@ def stored_plan(folder: Path) -> dict[str, Any]:
         found = json.loads((folder / "plan.json").read_bytes())
     except OSError as error:
         raise SnapshotError(f"{folder}: holds no trial ({error.strerror})") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SnapshotError(f"{folder}/plan.json: not a plan ({error})") from error
     if not isinstance(found, dict) or found.get("schema") != "snapshot-pages/trial/1":  # pyright: ignore
         raise SnapshotError(f"{folder}/plan.json: not a plan of this version")

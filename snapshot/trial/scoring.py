@@ -23,6 +23,7 @@ OUTCOMES: tuple[Outcome, ...] = ("right", "wrong", "null", "refused", "cut off",
 JSON."""
 
 _PAIR = re.compile(r'"(\d{1,3})"\s*:\s*(null|-?\d+|true|false|"(?:[^"\\]|\\.)*")')
+_NUMBER = re.compile(r"\s*\d{1,3}\s*")
 _INK = re.compile(rf"[\s{NEWLINE}{TAB}{PAD}{END}{DIGITS}]+")
 _FENCE = re.compile(r"^\s*```[^\n]*\n(.*?)(?:\n```\s*)?$", re.DOTALL)
 _ABSTAINED = re.compile(r"null|none|n/?a|unknown|illegible|not legible|cannot read|\?*", re.IGNORECASE)
@@ -92,11 +93,19 @@ def _answers(text: str) -> dict[int, str | None] | None:
         rows = cast("dict[str, Any]", whole)
         found: dict[int, str | None] = {}
         for name, value in rows.items():
-            if name.strip().isdecimal():
+            if _NUMBER.fullmatch(name):
                 found[int(name)] = None if value is None else _word(value)
         return found or None
-    pairs = {int(number): json.loads(value) for number, value in _PAIR.findall(text)}
-    return {number: None if value is None else _word(value) for number, value in pairs.items()} or None
+    return {int(number): _spelled(value) for number, value in _PAIR.findall(text)} or None
+
+
+def _spelled(value: str) -> str | None:
+    """The answer that a JSON value stands for, or its own letters where JSON has no such escape or number."""
+    try:
+        read: Any = json.loads(value, strict=False)
+    except ValueError:
+        return value.strip('"')
+    return None if read is None else _word(read)
 
 
 def _word(value: Any) -> str:

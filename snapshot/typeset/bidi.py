@@ -27,6 +27,12 @@ _OTHER, _NEUTRAL, _DIGIT, _SEPARATOR, _UNIT, _RIGHT, _OPEN, _CLOSE, _PART = rang
 # Numbers, as the initials of their classes: digits, with signs of units at either end, parted by separators.
 _INITIALS = "ONDSURocp"
 _NUMBER = re.compile(r"U*D[DU]*(?:SU*D[DU]*)*")
+# What stands in marks' brackets, and is moved as one; what is turned of a stretch; a glyph over several
+# cells, turned. Where one of these is a sign or a mark, its row is turned item by item.
+_BRACKETED = re.compile(r"o[^c]*c")
+_LETTERS = re.compile(r"R(?:[^O]*R)?p*")
+_SEVERAL = re.compile(r"p+[Rn]")
+_RARE = re.compile(r"[NDSUoc]p")
 _RIGHT_TO_LEFT = ((0x590, 0x8FF), (0xFB1D, 0xFDFF), (0xFE70, 0xFEFE), (0x10800, 0x10FFF), (0x1E800, 0x1EFFF))
 _DIGITS = ((0x30, 0x39), (0x660, 0x669), (0x6F0, 0x6F9))
 _SEPARATORS = ".,:/-٫٬"
@@ -137,6 +143,11 @@ _Item = tuple[int, list[int]]
 
 
 def _turned_row(cells: list[int], classes: list[int], mirror: dict[int, int]) -> list[int]:
+    kinds = "".join([_INITIALS[kind] for kind in classes])
+    return _by_items(cells, classes, mirror) if _RARE.search(kinds) else _by_cells(cells, kinds, mirror)
+
+
+def _by_items(cells: list[int], classes: list[int], mirror: dict[int, int]) -> list[int]:
     out: list[int] = []
     stretch: list[_Item] = []
     for item in (*_items(cells, classes), (_OTHER, [])):
@@ -147,6 +158,24 @@ def _turned_row(cells: list[int], classes: list[int], mirror: dict[int, int]) ->
             out += moved
         out += item[1]
         stretch = []
+    return out
+
+
+def _by_cells(cells: list[int], kinds: str, mirror: dict[int, int]) -> list[int]:
+    """A row without what is rare: the same as by items, in a fifth of the time."""
+    out = cells.copy()
+    kinds = _BRACKETED.sub(lambda found: "n" + "p" * (len(found[0]) - 1), kinds)
+    for found in _LETTERS.finditer(kinds.replace("o", "O").replace("c", "O")):
+        first, last = found.span()
+        run, said = cells[first:last][::-1], found[0][::-1]
+        if not mirror.keys().isdisjoint(run):
+            pairs = zip(run, said, strict=True)
+            run = [mirror.get(cell, cell) if kind in "NS" else cell for cell, kind in pairs]
+        for whole in (_NUMBER, _SEVERAL):
+            for part in whole.finditer(said):
+                begin, end = part.span()
+                run[begin:end] = run[begin:end][::-1]
+        out[first:last] = run
     return out
 
 

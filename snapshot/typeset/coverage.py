@@ -54,3 +54,8 @@ class Glyphs(Coverage, Protocol):
     def end(self) -> int:
         """Glyph number of the mark behind the last character."""
         ...
+
+    @property
+    def air(self) -> int | None:
+        """Glyph number of what stands behind a run's number; None: nothing does."""
+        ...

@@ -61,7 +61,7 @@ def _names() -> _Names:
     emoji = {name: char for char, name in names.items()}
     if len(emoji) < len(names):
         raise FontError(f"{path.name}: two emoji have the same name")
-    starts = np.unique(np.array([ord(char[0]) for char in names], np.uint32))
+    starts = np.array(sorted({ord(char[0]) for char in names}), np.uint32)
     return _Names(names, emoji, {char[0]: char for char in names}, starts)
 
 

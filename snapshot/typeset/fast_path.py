@@ -62,8 +62,10 @@ class PlainSetter:
             columns,
         )
         self._kinds = _kinds(text.foreign, glyphs)
-        self._signs = glyphs.glyphs[[ord(sign) for sign in _SIGNS]]
-        self._signs[_SIGNS.index(marks.PAD)] = glyphs.pad
+        signs = glyphs.glyphs[[ord(sign) for sign in _SIGNS]]
+        signs[_SIGNS.index(marks.PAD)] = glyphs.pad
+        air = -1 if glyphs.air is None else glyphs.air
+        self._signs = np.append(signs, np.array([air, glyphs.cells[ord(marks.NEWLINE)]], np.int32))
         self._cells = np.empty(0, np.int32)
 
     def set(self, begin: int, end: int, column: int) -> _Plain | None:

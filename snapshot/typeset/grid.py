@@ -7,15 +7,17 @@ text that grows at its end leaves the full pages as they were.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from snapshot.source import marks
 from snapshot.source.source import Source
 from snapshot.typeset.bidi import to_visual
+from snapshot.typeset.columns import column_width, in_columns
 from snapshot.typeset.coverage import Glyphs
 from snapshot.typeset.fast_path import PlainSetter
 from snapshot.typeset.offset_map import OffsetMap, Offsets, concat_ranges, insert_runs
@@ -25,6 +27,9 @@ from snapshot.typeset.prepared import PreparedStretch, PreparedText, prepared
 __all__ = ["Grid", "pads_before", "set_pages", "with_parts"]
 
 _LAST_ASCII = 127
+# By code point; the last one stands for all above.
+_IS_RUN = np.zeros(max(map(ord, marks.DIGITS)) + 2, np.bool_)
+_IS_RUN[[ord(digit) for digit in marks.DIGITS]] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,36 +52,45 @@ def set_pages(
     glyphs: Glyphs,
     columns: int,
     rows: int,
+    count: int = 1,
     *,
     start: int = 0,
     stop: int | None = None,
     compiled: bool = False,
+    fit: Callable[[int], int] = lambda rows: rows,
 ) -> Iterator[Grid]:
     """Set a source, or a half-open span of it, into pages of `rows` × `columns` cells.
+
+    In columns, a page is one of as many rows of a column's width as all its columns have, cut up.
 
     Args:
         source: what to set. Without characters it has no page.
         glyphs: the font.
         columns: cells across a page.
         rows: rows of a full page.
+        count: columns of text on a page.
         start, stop: the span of source text; all of it by default. From a page's start on, the pages are
             those of the whole.
         compiled: set plain text by a numba kernel; the cells are the same.
+        fit: of a page in columns, the rows that a last page has that needs so many: as many as fit the
+            height it will be given, since a reader takes every row of the image for one that was set.
     """
     text = prepared(source)
     last = len(text.source.text) if stop is None else stop
     if start >= last:
         return
-    capacity = rows * columns
+    width = column_width(columns, count)
+    capacity = rows * count * width
     page = np.empty(capacity, np.int32)
     held = 0
-    for stretch in _stretches_set(text, glyphs, columns, start, last, compiled=compiled):
+    for stretch in _stretches_set(text, glyphs, width, start, last, compiled=compiled):
         at = 0
         while at < stretch.cells.size:
             if held == capacity:
                 # A full page waits for its end, which is the next one's start.
                 stop = stretch.origin(at)
-                yield Grid(to_visual(page.reshape(rows, columns), glyphs), start, stop)
+                slots = to_visual(page.reshape(-1, width), glyphs)
+                yield Grid(in_columns(slots, glyphs, columns, rows, count), start, stop)
                 page, held, start = np.empty(capacity, np.int32), 0, stop
             taken = min(capacity - held, stretch.cells.size - at)
             page[held : held + taken] = stretch.cells[at : at + taken]
@@ -84,9 +98,12 @@ def set_pages(
             at += taken
     if held < capacity:
         page[held] = glyphs.end
-        rows = held // columns + 1
-        page[held + 1 : rows * columns] = glyphs.blank
-    yield Grid(to_visual(page[: rows * columns].reshape(rows, columns), glyphs), start, last)
+        page[held + 1 :] = glyphs.blank
+        used = held // width + 1
+        page = page[: used * width]
+        rows = used if count == 1 else min(rows, fit(-(-used // count)))
+    slots = to_visual(page.reshape(-1, width), glyphs)
+    yield Grid(in_columns(slots, glyphs, columns, rows, count), start, last)
 
 
 class _Set(Protocol):
@@ -149,11 +166,19 @@ def _set(
     joined = page_text.joined
     offset_maps: list[OffsetMap] = []
     beyond = np.flatnonzero(page_text.codes > _LAST_ASCII)
-    wide = beyond[glyphs.cells[page_text.codes[beyond]] > 1]
-    if wide.size:
-        cells, parts, rest = with_parts(cells, wide, glyphs.cells[page_text.codes[wide]])
+    sizes = glyphs.cells[page_text.codes[beyond]]
+    aired = beyond[:0]
+    if glyphs.air is not None:
+        behind = _ends_run(page_text.codes, beyond)
+        sizes = sizes + behind
+        aired = beyond[behind]
+    wide = sizes > 1
+    if wide.any():
+        cells, parts, rest = with_parts(cells, beyond[wide], sizes[wide])
         joined = np.concatenate((parts.forward(joined), rest))
         offset_maps.append(parts)
+        if glyphs.air is not None and aired.size:
+            cells[parts.forward(aired) + 1] = glyphs.air
     if joined.size:
         units, sizes = _units(joined, cells.size)
         where, pads = pads_before(units, sizes, column, columns)
@@ -161,6 +186,14 @@ def _set(
             cells = insert_runs(cells, where, pads, glyphs.pad)
             offset_maps.append(OffsetMap(where, 0, pads))
     return _Stretch(cells, source, page_text, tuple(offset_maps))
+
+
+def _ends_run(codes: NDArray[np.uint32], at: Offsets) -> NDArray[np.bool_]:
+    """Which of the codes at `at` (ascending, those outside ASCII) are the last digit of a run of blanks."""
+    is_run = _IS_RUN[np.minimum(codes[at], _IS_RUN.size - 1)]
+    ends = is_run.copy()
+    ends[:-1] &= ~(is_run[1:] & (np.diff(at) == 1))
+    return ends
 
 
 def with_parts(

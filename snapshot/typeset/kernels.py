@@ -16,14 +16,15 @@ def set_plain(codes, kinds, glyphs, mark_offsets, signs, column, columns, cells,
     done then that counts. `kinds` is uint8 and `glyphs` int32 by code point, `kinds` as in
     `snapshot.typeset.fast_path`. `mark_offsets` is int64, the offsets of marks that are no content,
     ascending, with one behind the last that is never reached. `signs` is int32, the glyphs of what is printed
-    in place of characters, in the order of `snapshot.typeset.fast_path`. The first cell stands in `column` of
-    `columns`.
+    in place of characters, in the order of `snapshot.typeset.fast_path`; then that of the air behind a run's
+    number, or -1, and the cells of a newline's mark. The first cell stands in `column` of `columns`.
 
     Writes glyph numbers into `cells` (int32, fifteen times the codes and a row at least), and into `starts`
     (int64, by row that begins here) the offset of the character at the row's first cell.
     """
     newline, tab, opening, closing, pad = signs[0], signs[1], signs[2], signs[3], signs[4]
-    digits, hexes = signs[5:15], signs[15:31]
+    digits, hexes, air, newline_width = signs[5:15], signs[15:31], signs[31], signs[32]
+    beside = np.int64(air >= 0)
     size = codes.size
     at, row, offset = np.uint64(0), np.uint64(0), np.uint64(0)  # unsigned: no index counts from the end
     mark = 0
@@ -42,7 +43,7 @@ def set_plain(codes, kinds, glyphs, mark_offsets, signs, column, columns, cells,
                 offset += np.uint64(1)
             value = np.int64(offset - here)
             if value >= 4 or (value >= 2 and (before == 10 or before == 9)):
-                width = _digits(value, 10)
+                width = _digits(value, 10) + beside
             else:  # this blank by itself, and then those behind it
                 offset = here + np.uint64(1)
                 kind = 1
@@ -53,6 +54,8 @@ def set_plain(codes, kinds, glyphs, mark_offsets, signs, column, columns, cells,
             mark += 1
         elif kind > 3:
             width = 2 + _digits(value, 16)
+        elif code == 10:
+            width = newline_width
         before = code
         if column == columns:
             column = 0
@@ -70,9 +73,9 @@ def set_plain(codes, kinds, glyphs, mark_offsets, signs, column, columns, cells,
                 row += np.uint64(1)
             left = width - 1 - place
             if kind == 1:
-                glyph = newline if code == 10 else tab if code == 9 else glyphs[code]
+                glyph = newline + place if code == 10 else tab if code == 9 else glyphs[code]
             elif kind == 2:
-                glyph = digits[value // 10**left % 10]
+                glyph = digits[value // 10 ** (left - beside) % 10] if left >= beside else air
             elif kind == 3:
                 glyph = glyphs[code] + place
             elif place == 0:

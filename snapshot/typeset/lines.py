@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,31 +23,17 @@ from snapshot.source import marks
 from snapshot.source.codepoints import code_points, from_code_points
 from snapshot.source.source import Source
 from snapshot.typeset.bidi import to_visual
-from snapshot.typeset.columns import GUTTER, column_width
+from snapshot.typeset.columns import column_width, in_columns
 from snapshot.typeset.coverage import Glyphs
 from snapshot.typeset.grid import Grid, with_parts
 from snapshot.typeset.pagetext import encode
 from snapshot.typeset.prepared import PreparedText, prepared
 from snapshot.typeset.shaped import ShapedCluster, divided
 
-__all__ = ["set_lines", "slots_of"]
+__all__ = ["set_lines"]
 
-_N = TypeVar("_N", bound=np.integer)
-_STROKE = ord("│")
 _NUMBER = str.maketrans("0123456789", marks.DIGITS)
 _GROUP = re.compile(rf"{marks.OPEN}[^{marks.CLOSE}]*{marks.CLOSE}|.", re.DOTALL)
-
-
-def slots_of(cells: NDArray[_N], count: int) -> NDArray[_N]:
-    """The slots of a page in reading order, shape (count · rows, cells of a slot).
-
-    Args:
-        cells: the page, shape (rows, columns).
-        count: columns of text on it.
-    """
-    width = column_width(cells.shape[1], count)
-    lefts = range(0, count * (width + GUTTER), width + GUTTER)
-    return np.concatenate([cells[:, left : left + width] for left in lefts])
 
 
 class _Printed(NamedTuple):
@@ -196,11 +182,11 @@ def set_lines(
                 break  # a page for the end mark alone is none
             number = bisect_right(begins, origin) - 1
             end = stretches[number].source_offset(origin - begins[number])
-            yield Grid(_page(slots, glyphs, columns, rows, count), start, end)
+            yield Grid(in_columns(_visual(slots, glyphs), glyphs, columns, rows, count), start, end)
             slots, start = [], end
         slots.append(slot)
     used = rows if len(slots) == rows * count else min(rows, fit(-(-len(slots) // count)))
-    yield Grid(_page(slots, glyphs, columns, used, count), start, last)
+    yield Grid(in_columns(_visual(slots, glyphs), glyphs, columns, used, count), start, last)
 
 
 def _slots(text: str, setter: _Setter) -> Iterator[tuple[NDArray[np.int32], int]]:
@@ -215,18 +201,5 @@ def _slots(text: str, setter: _Setter) -> Iterator[tuple[NDArray[np.int32], int]
         at = end + 1
 
 
-def _page(
-    slots: list[NDArray[np.int32]], glyphs: Glyphs, columns: int, rows: int, count: int
-) -> NDArray[np.int32]:
-    """The page of slots in reading order, shape (rows, columns)."""
-    width = column_width(columns, count)
-    page = np.full((rows, columns), glyphs.blank, np.int32)
-    stroke = int(glyphs.glyphs[_STROKE]) if glyphs.cells[_STROKE] == 1 else glyphs.blank
-    for number in range(count):
-        left = number * (width + GUTTER)
-        own = slots[number * rows : (number + 1) * rows]
-        if own:
-            page[: len(own), left : left + width] = to_visual(np.stack(own), glyphs)
-        if number:
-            page[:, left - 2] = stroke
-    return page
+def _visual(slots: list[NDArray[np.int32]], glyphs: Glyphs) -> NDArray[np.int32]:
+    return to_visual(np.stack(slots), glyphs)

@@ -15,7 +15,7 @@ from snapshot.typeset.coverage import Coverage
 from snapshot.typeset.emoji import name_of
 from snapshot.typeset.pagetext import uncovered_codes
 from snapshot.typeset.prepared import PreparedText
-from snapshot.typeset.shaped import Segmentation, ShapedCluster, has_shape, may_be_unit, units_in
+from snapshot.typeset.shaped import Segmentation, ShapedCluster, different_units, has_shape, may_be_unit
 
 __all__ = ["missing_glyphs", "uncovered"]
 
@@ -23,7 +23,7 @@ __all__ = ["missing_glyphs", "uncovered"]
 _LONGEST = 10
 # Clusters that get glyphs; a text with more different ones prints the later ones as code points.
 _MOST_CLUSTERS = 1 << 13
-_NO_LETTERS = frozenset(marks.PAGE_MARKS + marks.PAD + marks.END + " \t\n")
+_NO_LETTERS = frozenset(marks.PAGE_MARKS + marks.PAD + marks.END + marks.AIR + " \t\n")
 
 
 def missing_glyphs(text: str | PreparedText, coverage: Coverage) -> tuple[ShapedCluster, ...]:
@@ -65,8 +65,8 @@ def _in_stretch(text: str, segmentation: Segmentation, coverage: Coverage) -> li
         return []
     different, first = np.unique(codes[lacking], return_index=True)
     places: dict[ShapedCluster, int] = {}
-    for unit, start in zip(units_in(text, clusters), clusters.starts.tolist(), strict=True):
-        if unit not in places and _may_be_drawn(unit.text):
+    for unit, start in different_units(text, clusters).items():
+        if _may_be_drawn(unit.text):
             places[unit] = start
     for code, place in zip(different.tolist(), lacking[first].tolist(), strict=True):
         if name_of(chr(code)) is None:

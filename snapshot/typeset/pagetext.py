@@ -219,12 +219,11 @@ def _named(marked: PageText, substituted: Substituted, coverage: Coverage) -> Pa
         at = substituted.emoji
         for offset_map in marked.offset_maps:
             at = offset_map.forward(at)
-        names = [code_points(name + marks.CLOSE) for name in substituted.names]
-        sizes = np.array([name.size for name in names], np.int64)
+        sizes = np.array([len(name) + 1 for name in substituted.names], np.int64)
         offset_map = OffsetMap(at, 1, sizes + 1)
         codes = insert_runs(codes, at + 1, sizes)
         rest = concat_ranges(offset_map.forward(at) + 1, sizes)
-        codes[rest] = np.concatenate(names)
+        codes[rest] = code_points(marks.CLOSE.join((*substituted.names, "")))
         joined = np.sort(np.concatenate((offset_map.forward(joined), rest)))
         offset_maps += (offset_map,)
     return PageText(codes, joined, offset_maps, coverage.units)

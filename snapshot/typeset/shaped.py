@@ -7,14 +7,15 @@ code points a unit is one number above all of Unicode's; in page text as a strin
 
 from __future__ import annotations
 
+import itertools
 import unicodedata
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from snapshot.source.codepoints import code_points
+from snapshot.source.codepoints import code_points, distinct
 from snapshot.typeset.arabic import Clusters, in_forms
 from snapshot.typeset.clusters import continuations
 from snapshot.typeset.offset_map import Offsets
@@ -135,7 +136,7 @@ def clusters_of(
         heads = continued[first] - 1
         sizes = np.diff(first, append=continued.size) + 1
         arabic = arabic[~is_continuation[arabic]]
-        starts = np.union1d(heads, arabic)
+        starts = distinct(np.concatenate((heads, arabic)))
         lengths = np.ones(starts.size, np.int64)
         lengths[np.searchsorted(starts, heads)] = sizes
     if arabic.size:
@@ -148,8 +149,21 @@ def clusters_of(
 
 def units_in(text: str, clusters: Clusters) -> Iterator[ShapedCluster]:
     """The clusters of `text` as units."""
-    for start, length, form in zip(*(part.tolist() for part in clusters), strict=True):
-        yield ShapedCluster(text[start : start + length], form)
+    return itertools.starmap(ShapedCluster, _pairs(text, clusters))
+
+
+def different_units(text: str, clusters: Clusters) -> dict[ShapedCluster, int]:
+    """The different clusters of `text` as units, and where each stands first."""
+    pairs = _pairs(text, clusters)
+    first = dict(zip(reversed(pairs), reversed(clusters.starts.tolist()), strict=True))
+    return {ShapedCluster(*pair): first[pair] for pair in dict.fromkeys(pairs)}
+
+
+def _pairs(text: str, clusters: Clusters) -> list[tuple[str, int]]:
+    """The clusters of `text` with their forms, which equal units; it takes less to make them."""
+    starts, ends = clusters.starts.tolist(), (clusters.starts + clusters.lengths).tolist()
+    pieces = [text[start:end] for start, end in zip(starts, ends, strict=True)]
+    return list(zip(pieces, clusters.forms.tolist(), strict=True))
 
 
 def divided(text: str) -> Iterator[str | ShapedCluster]:
@@ -168,7 +182,9 @@ def numbered(text: str, clusters: Clusters, units: Mapping[ShapedCluster, int]) 
     """The number of each of the clusters of `text`, 0 for those that are not among `units`."""
     if not units:
         return np.zeros(clusters.starts.size, np.uint32)
-    return np.array([units.get(cluster, 0) for cluster in units_in(text, clusters)], np.uint32)
+    numbers = cast("Mapping[tuple[str, int], int]", units)
+    found = map(numbers.get, _pairs(text, clusters), itertools.repeat(0))
+    return np.fromiter(found, np.uint32, clusters.starts.size)
 
 
 def expand(codes: NDArray[np.uint32], units: Mapping[int, ShapedCluster]) -> NDArray[np.uint32]:

@@ -71,10 +71,11 @@ def substitute(
         )
         if (name := name_of(text[start:end])) and len(name) + 2 <= widest
     }
+    emoji = np.array(sorted(names), np.int64)
     numbers = numbered(text, clusters, coverage.units)
-    numbers[np.isin(clusters.starts, list(names))] = ord(marks.OPEN)
+    numbers[np.isin(clusters.starts, emoji)] = ord(marks.OPEN)
     is_one = numbers > 0
-    lone = lone[np.isin(lone, list(names))]
+    lone = lone[np.isin(lone, emoji)]
     starts = np.concatenate((clusters.starts[is_one], lone))
     if not starts.size:
         return None
@@ -86,7 +87,6 @@ def substitute(
     kept = np.ones(source.size, np.bool_)
     kept[concat_ranges(starts + 1, lengths - 1)] = False
     offset_map = OffsetMap(starts, lengths, 1)
-    emoji = np.array(sorted(names), np.int64)
     return Substituted(
         codes[kept],
         is_continuation[kept],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from snapshot.compaction.archived import CLOSING, OPENING, Archived
+from snapshot.compaction.archived import ALSO, CLOSING, OPENING, Archived
 from snapshot.compaction.assemble import CONTINUED, archive_messages, is_facts
 from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.places import is_place
@@ -167,6 +167,8 @@ class _Walk:
         assert archive is not None
         if text.startswith(OPENING):
             return _SUMMARY if archive.summary else _GUIDE
+        if text.startswith(ALSO):
+            return _MORE
         if text.startswith(CLOSING):
             return "close", "End of the archive"
         if is_facts(archive, text):
@@ -214,6 +216,7 @@ def _same(text: str, other: str) -> bool:
 
 
 _GUIDE: tuple[Kind, str] = ("guide", "How to read the pages")
+_MORE: tuple[Kind, str] = ("guide", "How to read the pages from here on")
 _SUMMARY: tuple[Kind, str] = ("summary", "Summary of earlier messages")
 
 _Place = tuple[int, int]  # number of a message, and of a part in it

@@ -44,7 +44,7 @@ def _after(view: View) -> str:
     figures = view.figures
     before, after = figures.tokens_before, figures.tokens_after
     share = 100 - 100 * after // before if before else 0
-    change = f" · {share} % less" if share > 0 else f" · {-share} % more" if share < 0 else ""
+    change = f" · {share}% less" if share > 0 else f" · {-share}% more" if share < 0 else ""
     return _figure("after", figures.names[1], after, figures.usd_after, change)
 
 

@@ -9,19 +9,19 @@ What was left out is counted. The live state is no part of it: the ledger stands
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from snapshot.compaction.summary.clip import clip, fence
-from snapshot.compaction.summary.outline import Item, Section, outline
+from snapshot.compaction.summary.outline import Item, Outline, Section
 from snapshot.messages import Message
-from snapshot.models.tokens import text_tokens
+from snapshot.models.tokens import most_chars, text_tokens
 
 if TYPE_CHECKING:
     from snapshot.models.profile import ModelProfile
 
-__all__ = ["digest"]
+__all__ = ["Digested", "digest"]
 
 _TITLES: dict[Section, str] = {
     "said": "The user's own words",
@@ -44,6 +44,33 @@ _LEAST = 24  # tokens that a clipped statement is worth
 _NO_ROOM = "(too long for the room there is)"
 
 
+class Digested:
+    """What is known of messages that a digest stands for; they may become more.
+
+    Args:
+        first_turn: number of the turn that the first user message begins.
+    """
+
+    def __init__(self, first_turn: int = 1) -> None:
+        from snapshot.ledger import LedgerBuilder
+
+        self._outline = Outline(first_turn)
+        self._ledger = LedgerBuilder(plans_only=True)
+
+    def feed(self, messages: Sequence[Message]) -> None:
+        """Take in the messages that follow."""
+        self._outline.feed(messages)
+        self._ledger.feed(messages)
+
+    def items(self, beside: frozenset[str]) -> tuple[Item, ...]:
+        """The items of the outline."""
+        return self._outline.items(beside)
+
+    def has_plan(self) -> bool:
+        """Whether a tool was told a plan."""
+        return self._ledger.has_plan()
+
+
 def digest(
     messages: Sequence[Message],
     *,
@@ -51,6 +78,7 @@ def digest(
     reader: ModelProfile,
     first_turn: int = 1,
     beside: frozenset[str] = frozenset(),
+    known: Digested | None = None,
 ) -> str:
     """The digest of `messages`, in at most `budget` tokens.
 
@@ -60,74 +88,92 @@ def digest(
         reader: whose tokens they are.
         first_turn: number of the turn that the first user message here begins.
         beside: statements that stand beside it word for word, and need not be told again.
+        known: what was fed with these messages and no others, from the same turn on.
     """
-    items = outline(messages, first_turn, beside)
-    rest = _of_the_assistant(messages, items, budget, reader)
+    if known is None:
+        known = Digested(first_turn)
+        known.feed(messages)
+    items = known.items(beside)
+    rest = _of_the_assistant(items, known, budget, reader)
     word = fence(item.text for item in items)
-    turns = (
-        (min(item.turn for item in items), max(item.turn for item in items)) if items else (first_turn,) * 2
-    )
+    # A plan stands last, whenever it was made.
+    turns = (items[0].turn, max(item.turn for item in items[-2:])) if items else (first_turn,) * 2
+    # The newest first.
+    said = [item for item in reversed(items) if item.section == "said"]
+    total = Counter(map(_counted_as, (*said, *rest)))
+    longest = most_chars(budget, reader)  # a longer text has no room for certain
 
-    def fits(taken: Sequence[Item], left: Iterable[Item]) -> bool:
-        return text_tokens(_print(taken, left, word, turns), reader) <= budget
+    def printed(taken: Sequence[Item]) -> str:
+        return _print(taken, total - Counter(map(_counted_as, taken)), word, turns)
 
-    def most(sure: Sequence[Item], ranked: Sequence[Item], behind: Sequence[Item]) -> int:
+    def fits(taken: Sequence[Item]) -> bool:
+        return _room_for(taken, longest) == len(taken) and text_tokens(printed(taken), reader) <= budget
+
+    def most(sure: Sequence[Item], ranked: Sequence[Item]) -> int:
         """How many of `ranked`, from the first, have room beside `sure`."""
-        low, high = 0, len(ranked)
-        if fits([*sure, *ranked], behind):
+        low, high = 0, _room_for(ranked, longest)
+        if high == len(ranked) and fits([*sure, *ranked]):
             return high
         while low < high:
             middle = (low + high + 1) // 2
-            if fits([*sure, *ranked[:middle]], [*ranked[middle:], *behind]):
+            if fits([*sure, *ranked[:middle]]):
                 low = middle
             else:
                 high = middle - 1
         return low
 
-    # The newest first.
-    said = [item for item in reversed(items) if item.section == "said"]
-    if not fits(said, rest):
+    if not fits(said):
         least = max(_LEAST, int(_SHARE * budget))
         low, high = least, max(least, budget)
         while low < high:  # the longest that all may be, if there is such a length
             middle = (low + high + 1) // 2
-            if fits(_clipped(said, middle, reader), rest):
+            if fits(_clipped(said, middle, reader, longest)):
                 low = middle
             else:
                 high = middle - 1
-        said = _clipped(said, low, reader)
-    count = most([], said, rest)
+        said = _clipped(said, low, reader, longest)
+    count = most([], said)
     taken, left = said[:count], said[count:]
     if not left:
-        count = most(taken, rest, [])
-        taken, left = [*taken, *rest[:count]], rest[count:]
+        count = most(taken, rest)
+        taken = [*taken, *rest[:count]]
     else:
         # Of the first statement without room, head and tail.
-        first, left = left[0], [*left[1:], *rest]
+        first = left[0]
         low, high = 0, budget
         while low < high:
             middle = (low + high + 1) // 2
-            if fits([*taken, replace(first, text=clip(first.text, middle, reader))], left):
+            if fits([*taken, replace(first, text=clip(first.text, middle, reader))]):
                 low = middle
             else:
                 high = middle - 1
         if low >= _LEAST:
             taken.append(replace(first, text=clip(first.text, low, reader)))
-        else:
-            left = [first, *left]
-    return _print(taken, left, word, turns) if fits(taken, left) else ""
+    return printed(taken) if fits(taken) else ""
+
+
+def _room_for(items: Sequence[Item], longest: int) -> int:
+    """How many of the items, from the first, may stand in so many characters."""
+    chars = 0
+    for number, item in enumerate(items):
+        chars += len(item.text)
+        if chars > longest:
+            return number
+    return len(items)
+
+
+def _counted_as(item: Item) -> str:
+    return "told" if item.section == "last" else item.section
 
 
 def _of_the_assistant(
-    messages: Sequence[Message], items: Sequence[Item], budget: int, reader: ModelProfile
+    items: Sequence[Item], known: Digested, budget: int, reader: ModelProfile
 ) -> list[Item]:
     """What the assistant said and ran, what matters most first."""
-    from snapshot.ledger import ledger_of
-
     own: list[Item] = []
     for item in items:
         # A plan that a tool was told is in the ledger.
-        if item.section == "last" or (item.section == "plan" and not ledger_of(messages).plan):
+        if item.section == "last" or (item.section == "plan" and not known.has_plan()):
             text = clip(item.text, int(_OWN * budget), reader) or _NO_ROOM
             own.append(replace(item, text=text))
     # A list that the last statement shows in full need not be told twice.
@@ -138,11 +184,19 @@ def _of_the_assistant(
     return [*own, *before]
 
 
-def _clipped(items: Sequence[Item], tokens: int, reader: ModelProfile) -> list[Item]:
-    return [replace(item, text=clip(item.text, tokens, reader)) for item in items]
+def _clipped(items: Sequence[Item], tokens: int, reader: ModelProfile, longest: int) -> list[Item]:
+    """The items with their texts in so many tokens; those behind `longest` characters have no room anyway."""
+    clipped: list[Item] = []
+    chars = 0
+    for item in items:
+        if chars <= longest:
+            item = replace(item, text=clip(item.text, tokens, reader))  # noqa: PLW2901 -- the same, shorter
+            chars += len(item.text)
+        clipped.append(item)
+    return clipped
 
 
-def _print(taken: Sequence[Item], left: Iterable[Item], word: str, turns: tuple[int, ...]) -> str:
+def _print(taken: Sequence[Item], missing: Counter[str], word: str, turns: tuple[int, ...]) -> str:
     """The digest's text. Its own headings begin with `word`, which occurs in nothing that it quotes."""
     lead = (
         f"An outline of turns {turns[0]} to {turns[1]}, made by a program: a record, not an instruction. "
@@ -162,7 +216,6 @@ def _print(taken: Sequence[Item], left: Iterable[Item], word: str, turns: tuple[
             for item in items:
                 who = "System message" if item.speaker == "system" else _TITLES[section]
                 pieces += [f"\n[{word}] {who}, turn {item.turn}:", item.text]
-    missing = Counter("told" if item.section == "last" else item.section for item in left)
     if missing:
         counts = [
             f"{missing[section]} {words[missing[section] > 1]}"

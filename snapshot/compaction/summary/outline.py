@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from snapshot.compaction.summary.clip import (
     arguments_of,
     attachment,
     exit_code,
-    numbered,
     one_line,
     plain,
     result_text,
@@ -22,7 +21,7 @@ from snapshot.compaction.summary.clip import (
 )
 from snapshot.messages import File, Image, Message, Text, ToolCall, ToolResult
 
-__all__ = ["Item", "Section", "outline"]
+__all__ = ["Item", "Outline", "Section", "outline"]
 
 Section: TypeAlias = Literal["said", "told", "command", "plan", "last"]
 
@@ -53,21 +52,44 @@ class Item:
 def outline(
     messages: Sequence[Message], first_turn: int = 1, beside: frozenset[str] = frozenset()
 ) -> tuple[Item, ...]:
-    """The items of `messages`, in order.
+    """The items of `messages`, in order, see `Outline`."""
+    made = Outline(first_turn)
+    made.feed(messages)
+    return made.items(beside)
 
-    The "plan" is the last list in the assistant's words, "last" is its last statement, in full.
+
+class Outline:
+    """The outline of messages that come one after the other.
 
     Args:
-        messages: what is outlined.
-        first_turn: number of the turn that the first user message here begins.
-        beside: words of messages that are told elsewhere; of those only attachments are named.
+        first_turn: number of the turn that the first user message begins.
     """
-    found: list[Item] = []
-    calls: dict[str, _Called] = {}
-    plan: Item | None = None
-    last = -1
-    for order, (turn, message) in enumerate(numbered(messages, first_turn)):
-        if message.role in ("user", "system") and (words := _words(message, beside)):
+
+    def __init__(self, first_turn: int = 1) -> None:
+        self._turn = first_turn - 1
+        self._messages = 0
+        self._items: list[Item] = []
+        self._calls: dict[str, _Called] = {}
+        self._plan: Item | None = None
+        # Where the assistant's last statement stands, and that in full.
+        self._last: tuple[int, Item] | None = None
+        # Where statements of users stand, what they are known by, and what is told of them where that stands
+        # beside the outline.
+        self._said: list[tuple[int, str, str]] = []
+
+    def feed(self, messages: Sequence[Message]) -> None:
+        """Take in the messages that follow."""
+        for message in messages:
+            self._turn += message.starts_turn
+            self._take(message, self._turn, self._messages)
+            self._messages += 1
+
+    def _take(self, message: Message, turn: int, order: int) -> None:
+        found, calls = self._items, self._calls
+        if message.role in ("user", "system") and (words := said(message)):
+            key = "\n".join(part.text for part in message.parts if isinstance(part, Text))
+            shown = (attachment(part) for part in message.parts if isinstance(part, Image | File))
+            self._said.append((len(found), key, "\n".join(shown)))
             found.append(Item("said", turn, order, words, message.role))
         for part in message.parts:
             if isinstance(part, ToolCall):
@@ -84,30 +106,34 @@ def outline(
             elif isinstance(part, Text) and message.role == "assistant" and part.text.strip():
                 words = plain(part.text).strip()
                 if part.refusal:
-                    found.append(Item("told", turn, order, f"refused: {words}", "assistant"))
-                    continue
-                last = len(found)
-                found.append(Item("told", turn, order, words, "assistant"))
-                if steps := _last_list(words):
-                    plan = Item("plan", turn, order, steps, "assistant")
-    items = [
-        Item("told", item.turn, item.order, one_line(item.text, _TOLD), item.speaker)
-        if item.section == "told" and at != last
-        else item
-        for at, item in enumerate(found)
-    ]
-    if last >= 0:
-        item = items[last]
-        items[last] = Item("last", item.turn, item.order, item.text, item.speaker)
-    # A list that the last statement holds is told with it, if there is room for that.
-    return (*items, plan) if plan else tuple(items)
+                    words = f"refused: {words}"
+                else:
+                    self._last = len(found), Item("last", turn, order, words, "assistant")
+                    if steps := _last_list(words):
+                        self._plan = Item("plan", turn, order, steps, "assistant")
+                found.append(Item("told", turn, order, one_line(words, _TOLD), "assistant"))
 
+    def items(self, beside: frozenset[str] = frozenset()) -> tuple[Item, ...]:
+        """The items, in order.
 
-def _words(message: Message, beside: frozenset[str]) -> str:
-    """What a user or a system message says; without what is told elsewhere."""
-    if beside and "\n".join(part.text for part in message.parts if isinstance(part, Text)) in beside:
-        return "\n".join(attachment(part) for part in message.parts if isinstance(part, Image | File))
-    return said(message)
+        The "plan" is the last list in the assistant's words, "last" is its last statement, in full.
+
+        Args:
+            beside: words of messages that are told elsewhere; of those only attachments are named.
+        """
+        items = list(self._items)
+        if self._last is not None:
+            at, last = self._last
+            items[at] = last
+        empty = False
+        for at, key, shown in self._said if beside else ():
+            if key in beside:
+                items[at] = replace(items[at], text=shown)
+                empty = empty or not shown
+        if empty:
+            items = [item for item in items if item.section != "said" or item.text]
+        # A list that the last statement holds is told with it, if there is room for that.
+        return (*items, self._plan) if self._plan else tuple(items)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from snapshot.transcripts.io.json_values import parse
+from snapshot.transcripts.io.json_values import escaped, parse
 
 __all__ = ["TooMany", "session_in"]
 
@@ -77,4 +77,4 @@ def _value(file: Path) -> object:
 
 
 def _packed(document: object) -> bytes:
-    return json.dumps(document).encode()
+    return escaped(document).encode()

@@ -18,6 +18,7 @@ __all__ = [
     "as_object",
     "as_text",
     "compact",
+    "escaped",
     "parse",
     "parse_at",
     "plain",
@@ -115,6 +116,11 @@ def _dumped(dump: Callable[..., object], value: object) -> object:
 def compact(value: object) -> str:
     """`value` as JSON without spaces, every character as itself and every number as it was written."""
     return encode(value, _ENCODER.encode)
+
+
+def escaped(value: object) -> str:
+    """`value` as JSON of ASCII alone, lone surrogates escaped, every number as it was written."""
+    return encode(value, json.dumps)
 
 
 def quoted(value: object, limit: int = 60) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from snapshot.messages import Part, Reasoning, Text, ToolCall, Transcript
+from snapshot.parts.exact_json import encode
 from snapshot.transcripts.writing.json_text import value_of
 from snapshot.transcripts.writing.units import Tell, Unit, answered, in_order, settled
 
@@ -23,7 +25,7 @@ def call_json(call: ToolCall) -> str:
     """A call as JSON of its name and arguments."""
     value = value_of(call.arguments)
     asked = value if isinstance(value, dict) else call.arguments
-    return json.dumps({"name": call.name, "arguments": asked}, ensure_ascii=False)
+    return encode({"name": call.name, "arguments": asked}, partial(json.dumps, ensure_ascii=False))
 
 
 def spoken(parts: Sequence[Part]) -> str:
