@@ -24,9 +24,9 @@ __all__ = ["CHAPTERS", "Setter", "denser", "without_chapters"]
 
 CHAPTERS = 3
 """A chapter is this part of the pages that there is room for."""
-# Shares of the room that pages which were sent before must take at least, and may at most where no chapter
-# more can go: else all are set anew instead.
-_LEAST_KEPT, _MOST_KEPT = 0.3, 0.85
+# The share of the pages that must stay, and of the room that must be free where no chapter more can go: else
+# all are set anew instead.
+_LEAST_KEPT, _LEAST_MARGIN = 0.3, 0.15
 # Characters that are set to see where a chapter ends, for each cell of its pages and one more.
 _PROBE = 1.1
 
@@ -128,16 +128,17 @@ def without_chapters(setter: Setter, pagination: Pagination, room: Room, roomy: 
     Where hardly a page would stay then, it is one chapter more, as long as some room is free; nothing where
     that is no way either.
     """
+    fair = room.with_margin(_LEAST_MARGIN)
     best: Pagination | None = None
     for number in range(len(pagination.chapters) + 1):
         left = _from_chapter(setter, pagination, number)
-        if number and left.tokens < _LEAST_KEPT * room.tokens:
+        if left.tokens < _LEAST_KEPT * pagination.tokens:
             break
         for tried in (left, _with_dense_chapters(left)):
             if tried is not None and tried.tokens <= roomy.tokens and (counted := roomy.counted(tried)).fits:
                 yield counted
                 return
-        if left.tokens <= _MOST_KEPT * room.tokens and (counted := room.counted(left)).fits:
+        if (counted := fair.counted(left)).fits:
             best = counted
     if best is not None:
         yield best

@@ -14,9 +14,6 @@ __all__ = ["Room"]
 _SAMPLE = 6
 # Pages whose bytes are counted at once where the oldest may have to go.
 _AT_ONCE = 8
-# Where pages have to go, so many do that this share of the room is free: else the next request would have to
-# leave out more.
-_MARGIN = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +75,11 @@ class Room:
                 stretches.append(Stretch(stretch.layout, rest))
         return Pagination(tuple(stretches), left_out, fits=bool(stretches), printed=pagination.printed)
 
-    def with_margin(self) -> Room:
+    def with_margin(self, share: float) -> Room:
         """The room of which a share is free."""
-        most = None if self.bytes is None else int((1 - _MARGIN) * self.bytes)
+        most = None if self.bytes is None else int((1 - share) * self.bytes)
         return replace(
-            self, pages=int((1 - _MARGIN) * self.pages), tokens=int((1 - _MARGIN) * self.tokens), bytes=most
+            self, pages=int((1 - share) * self.pages), tokens=int((1 - share) * self.tokens), bytes=most
         )
 
     def surely(self, pagination: Pagination) -> bool:

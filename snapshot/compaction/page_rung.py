@@ -140,7 +140,7 @@ def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: in
     # What the tail has beyond its share goes on pages next time, which gives about half of it back.
     beyond = max(0, context.after[candidate.cut] - context.budget.tail)
     crowded = min(most, int((1 - _FREE) * context.budget.safe) + beyond // 2 - fixed)
-    if (former is not None or pagination.left_out) and pagination.tokens > crowded > 0:
+    if former is not None and pagination.tokens > crowded > 0:
         # Pages have filled the window: without room, every few requests would be compacted again.
         pagination = paged(crowded, goal - fixed)
     if pagination.left_out:

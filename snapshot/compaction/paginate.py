@@ -27,6 +27,9 @@ __all__ = ["paginate"]
 
 # Pages of a chapter at least: what is said once is said on the same page or the one before.
 _LEAST_CHAPTER = 2
+# Where pages have to go, so many do that this share of the room is free: else the next request would have to
+# leave out more.
+_MARGIN, _LEAST_MARGIN = 0.4, 0.2
 # Shares of the clear pages that become dense, one after the other.
 _DENSE_SHARES = (0.25, 0.5, 0.75, 1.0)
 # Share of a page's characters that a shorter one has to show to be worth an image.
@@ -67,8 +70,8 @@ def paginate(
     # A part of a message has no chapters: it is set once.
     pages = min(most_pages, most_tokens // layout.tokens) if repeats or former is not None else 0
     setter = Setter(source, repeats=repeats, chapter=max(_LEAST_CHAPTER, pages // CHAPTERS) if pages else 0)
-    # Where there is no room for two chapters, all is set anew each time, so nothing is kept free.
-    roomy = room.with_margin() if pages >= 2 * _LEAST_CHAPTER else room
+    # Where there is no room for two chapters, all is set anew each time: less is kept free.
+    roomy = room.with_margin(_MARGIN if pages >= 2 * _LEAST_CHAPTER else _LEAST_MARGIN)
     if former is not None and len(former.pages) > 1:
         continued = setter.continued(former, layout)
         for pagination in (continued, *without_chapters(setter, continued, room, roomy)):

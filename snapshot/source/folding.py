@@ -20,8 +20,7 @@ import numpy as np
 
 from snapshot.source.known_lines import FEWEST, KnownLines, follows
 from snapshot.source.marks import FIELD, REPEAT
-from snapshot.source.repeats import Moved
-from snapshot.source.text import Elision, Repeat, Source
+from snapshot.source.text import Elision, Moved, Repeat, Source
 
 __all__ = ["folded", "forget"]
 

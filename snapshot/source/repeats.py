@@ -27,7 +27,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from snapshot.source.marks import REPEAT
-from snapshot.source.text import Repeat, Source
+from snapshot.source.text import Moved, Repeat, Source
 
 __all__ = ["expand_repeats", "fold_chapters", "fold_repeats", "folded_offset", "original_span"]
 
@@ -93,17 +93,6 @@ def fold_chapters(source: Source, starts: Sequence[int]) -> Source:
         elisions=tuple(replace(item, offset=moved(item.offset)) for item in source.elisions),
         repeats=tuple(repeats),
     )
-
-
-class Moved:
-    """Offsets of the original text in the folded one; offsets inside a block are not asked for."""
-
-    def __init__(self, repeats: Sequence[Repeat]) -> None:
-        self._stops = [repeat.original_stop for repeat in repeats]
-        self._shifts = [0, *(repeat.stop - repeat.original_stop for repeat in repeats)]
-
-    def __call__(self, offset: int) -> int:
-        return offset + self._shifts[bisect_right(self._stops, offset)]
 
 
 def expand_repeats(text: str, marks: Iterable[int], *, most: int | None = None) -> str:
