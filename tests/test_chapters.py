@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -68,7 +69,7 @@ def pages_of(done: Compaction) -> list[bytes]:
     return [p.data for m in done.transcript.messages for p in m.parts if isinstance(p, Image)]
 
 
-def compactions(messages: tuple[Message, ...], **given) -> list[Compaction]:
+def compactions(messages: tuple[Message, ...], **given: Any) -> list[Compaction]:
     """A run compacted before each request, each time from the archive as it was stored."""
     found: list[Compaction] = []
     for size in range(12, len(messages) + 1, 4):
@@ -135,10 +136,10 @@ def test_a_long_part_of_the_tail_is_no_reason_to_leave_pages_out():
     call = ToolCall("big", "read", "{}")
     more = (Message("assistant", (call,)), Message("tool", (ToolResult("big", (Text(big),)),)))
     grown = Transcript((*messages, *more), "anthropic")
-    settings = {"model": MODEL, "archive": former.archive, "trigger": "manual"}
-    size = compact(grown, window=400_000, tail=0.02, **settings).report.after  # type: ignore[arg-type]
+    settings: dict[str, Any] = {"model": MODEL, "archive": former.archive, "trigger": "manual"}
+    size = compact(grown, window=400_000, tail=0.02, **settings).report.after
     for safe, goes in ((0.85, False), (1.2, True)):
-        done = compact(grown, window=int(size / safe / 0.73), tail=0.1, **settings)  # type: ignore[arg-type]
+        done = compact(grown, window=int(size / safe / 0.73), tail=0.1, **settings)
         assert (done.report.left_out > 0) == goes
         full = len(former.archive.pages) - 1
         assert (pages_of(done)[:full] == pages_of(former)[:full]) != goes

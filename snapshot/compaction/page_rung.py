@@ -29,7 +29,8 @@ _OUTLINE = 0.04
 _LEAST_OUTLINE = 128
 # Share of the safe input that a conversation with pages must have free when it is compacted again.
 _FREE = 0.2
-# The part of a page's rows that what stands word for word must leave room for.
+# What stands word for word must leave room for this part of a page's rows, or of the safe input where that is
+# more.
 _LOW = 4
 # Bytes of a body that a token of a factsheet takes, and a character of what stands beside the pages, at most;
 # and the share of the body that is kept for the factsheet at most.
@@ -191,11 +192,13 @@ def _bytes_of(pagination: Pagination) -> int:
 
 
 def _verbatim_room(context: Context, layout: Layout) -> int:
-    """Tokens that head and tail may take, so that what is beside the pages and a low page have room."""
+    """Tokens that head and tail may take, so that what is beside the pages and a page have room: a low one
+    where the window is small."""
     lead = context.cost(archive_messages(Archive(0, context.messages[:1], "")))
     lead -= context.estimator.overhead
     low = layout.billing.tokens(layout.width, layout.page_height(max(1, layout.rows // _LOW)))
-    reserve = lead + _facts_room(context) + low
+    page = min(layout.tokens, max(low, context.budget.safe // _LOW))
+    reserve = lead + _facts_room(context) + page
     least = context.estimator.overhead + sum(context.costs[: context.head]) + context.after[context.last_cut]
     return max(context.budget.safe - reserve, min(context.budget.safe // 2, least))
 
