@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.marks import SEEDS, counted, numbered_text
 from snapshot import render
 from snapshot.legibility import sample
 from snapshot.legibility.survey import SeenPage
@@ -253,3 +254,34 @@ def test_a_whole_page_is_read_where_tesseract_is(monkeypatch):
     monkeypatch.setattr(sample, "has_tesseract", lambda: False)
     assert sample.read_whole([seen]) is None
     assert sample.read_whole([]) is None
+
+
+# --- the bench
+
+
+STOOD = "❹112⇥❹def read(x):↵❹113⇥❽return x↵114⇥↵2026-07 seventy↵"
+
+
+@pytest.mark.parametrize(
+    ("read", "numbers", "ends", "names"),
+    [
+        ("[4] 112 def read(x): # [4] 113 [8] return x # 114 # 2026-07 seventy #", 3, 2, 4),
+        ("[4]112.[4]def read(x):#[4]1 13[8]return x #114.#2026-07 seventy", 2, 2, 4),
+        ("41129 def read(x): # 113 return x # 1149 # 2026-07 seventy", 1, 2, 4),
+        ("[4] 112 def read(x):113 return x114 2026-07 sevenly", 3, 0, 3),
+        ("", 0, 0, 0),
+    ],
+)
+def test_what_was_read_is_counted_in_its_place(read, numbers, ends, names):
+    counts = counted(STOOD, read)
+    assert counts.numbers == (numbers, 3)
+    assert counts.ends == (ends, 2)
+    assert counts.names == (names, 4)
+
+
+def test_what_is_read_as_it_stands_is_all_read():
+    text = numbered_text(SEEDS[0], 60)
+    assert text == numbered_text(SEEDS[0], 60) != numbered_text(SEEDS[1], 60)
+    page_text = encode(text, atlas_for(load_face("fira-8x18"))).text
+    said = "".join(" " + char + " " if char in marks.PAGE_MARKS else char for char in page_text)
+    assert set(counted(page_text, said).shares) == {1.0}

@@ -352,7 +352,7 @@ def test_uncovered_is_counted_by_kind(atlas):
 
 @pytest.mark.parametrize("lines", [False, True])
 def test_the_guide_names_every_mark(lines):
-    guide = marks.reading_guide(lines=lines, repeats=True)
+    guide = marks.reading_guide(way="lines" if lines else "rows", repeats=True)
     flowing = "" if lines else marks.NEWLINE
     assert all(mark in guide for mark in flowing + marks.OPEN + marks.CLOSE + marks.SOURCE_MARKS)
     assert "faint dots is a tab" in guide

@@ -13,14 +13,13 @@ from dataclasses import replace
 from itertools import pairwise
 
 from snapshot.compaction.page_room import Room
-from snapshot.compaction.pagination import Pagination, Stretch, measured
-from snapshot.errors import LayoutError
-from snapshot.pages.layout import Layout, layout_for
+from snapshot.compaction.pagination import Pagination, Stretch, denser, measured
+from snapshot.pages.layout import Layout
 from snapshot.pages.render import PageSpan, Typesetter
 from snapshot.source.repeats import fold_chapters, folded_offset, original_span
 from snapshot.source.source import Source
 
-__all__ = ["CHAPTERS", "Setter", "denser", "without_chapters"]
+__all__ = ["CHAPTERS", "Setter", "without_chapters"]
 
 CHAPTERS = 3
 """A chapter is this part of the pages that there is room for."""
@@ -176,13 +175,3 @@ def _with_dense_chapters(pagination: Pagination) -> Pagination | None:
     stretches = [measured(printed, dense, start, stop) for start, stop in pairwise(edges)]
     stretches += pagination.stretches[len(older) :]
     return replace(pagination, stretches=tuple(stretches), sizes=())
-
-
-def denser(layout: Layout) -> Layout | None:
-    """The denser layout of the same reader; None where there is none."""
-    own = layout.name.partition("/")[2]
-    try:
-        dense = layout_for(name=f"{layout.reader.name}/{'columns-dense' if own == 'columns' else 'dense'}")
-    except LayoutError:
-        return None
-    return dense if dense.name != layout.name else None

@@ -15,10 +15,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from snapshot.compaction.chapters import CHAPTERS, Setter, denser, without_chapters
+from snapshot.compaction.chapters import CHAPTERS, Setter, without_chapters
 from snapshot.compaction.page_images import base64_bytes, page_sizes
 from snapshot.compaction.page_room import Room
-from snapshot.compaction.pagination import Pagination
+from snapshot.compaction.pagination import Pagination, denser
 from snapshot.pages.layout import Layout, layout_for
 from snapshot.source.repeats import original_span
 from snapshot.source.source import Source

@@ -9,12 +9,13 @@ from typing import TypeVar
 
 from snapshot.compaction.archived import WORDS, Archived, PagedPart
 from snapshot.compaction.page_images import Stretch
+from snapshot.errors import LayoutError
 from snapshot.pages.layout import Layout, layout_for, layout_ways
 from snapshot.pages.render import PageSpan, Typesetter
 from snapshot.source.repeats import original_span
 from snapshot.source.source import Source
 
-__all__ = ["Pagination", "Stretch", "measured", "set_anew"]
+__all__ = ["Pagination", "Stretch", "denser", "measured", "set_anew"]
 
 _A = TypeVar("_A", bound=Archived)
 _EMPTY = Source("")
@@ -172,3 +173,13 @@ def _starts(pages: Sequence[tuple[int, int, str]], starts: Sequence[int]) -> Seq
         return starts
     lengths = [len(list(group)) for _, group in groupby(pages, key=lambda page: page[2])]
     return tuple(accumulate(lengths[:-1], initial=0)) if lengths else ()
+
+
+def denser(layout: Layout) -> Layout | None:
+    """The layout with smaller cells that the oldest pages are set in; None where there is none."""
+    own = layout.name.partition("/")[2]
+    try:
+        dense = layout_for(name=f"{layout.reader.name}/{'columns-dense' if own == 'columns' else 'dense'}")
+    except LayoutError:
+        return None
+    return dense if dense.name != layout.name else None

@@ -180,7 +180,7 @@ def _set(
         if glyphs.air is not None and aired.size:
             cells[parts.forward(aired) + 1] = glyphs.air
     if joined.size:
-        units, sizes = _units(joined, cells.size)
+        units, sizes = _units(joined)
         where, pads = pads_before(units, sizes, column, columns)
         if where.size:
             cells = insert_runs(cells, where, pads, glyphs.pad)
@@ -216,12 +216,12 @@ def with_parts(
     return cells, offset_map, rest
 
 
-def _units(joined: Offsets, size: int) -> tuple[Offsets, Offsets]:
-    """Where units of several of the `size` cells start, and their cells, from the cells that are joined."""
-    inside = np.zeros(size + 1, np.bool_)
-    inside[joined] = True
-    edges = np.flatnonzero(inside[1:] != inside[:-1])
-    return edges[::2], edges[1::2] - edges[::2] + 1
+def _units(joined: Offsets) -> tuple[Offsets, Offsets]:
+    """Where units of several cells start, and their cells, from the cells that are joined, in any order."""
+    joined = np.sort(joined, kind="stable")
+    first = np.flatnonzero(np.diff(joined, prepend=-2) > 1)
+    last = np.append(first[1:], joined.size) - 1
+    return joined[first] - 1, joined[last] - joined[first] + 2
 
 
 def pads_before(units: Offsets, sizes: Offsets, column: int, columns: int) -> tuple[Offsets, Offsets]:
