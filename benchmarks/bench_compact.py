@@ -17,23 +17,33 @@ first line says how busy this one was.
     archive-idle     the run with its archive, with nothing to do
     archive-turn     the run with one more turn and its archive, with nothing to do
     archive-again    the run with its archive and what is new, compacted again
+    archive-next     the same, longer at each call, from the archive of the call before
+    splice           the caller's list with what changed in it, from the archive, with nothing to do
+    request          the body of a request with nothing to do
+
+`--replay` and `--memory` are rows of their own: a run played with pages (`snapshot replay`), and a first
+compaction in a process of its own, with the most memory that it takes. `--write FILE` keeps what was measured
+as JSON, `benchmarks/results/compact.json` is such a file.
 """
 
 from __future__ import annotations
 
 import argparse
 import cProfile
+import json
 import os
 import pstats
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import snapshot
+from benchmarks.processes import process
 from snapshot.compaction import Archive, compact
 from snapshot.compaction.history import forget
 from snapshot.messages import Message, Text, ToolCall, ToolResult, Transcript
@@ -128,11 +138,63 @@ def rows(most: int) -> Mapping[str, tuple[int, Callable[[], Callable[[], object]
         "archive-idle": lambda size: going_on(archived(size), trigger="target"),
         "archive-turn": _archive_turn,
         "archive-again": lambda size: going_on(archived(size), trigger="manual"),
+        "archive-next": next_ones,
+        "splice": spliced,
+        "request": lambda size: requested(as_dictionaries(run_of(size))),
     }
     for kind, prepare in kinds.items():
         for size in sizes:
             found[f"{kind}-{size}"] = size, lambda prepare=prepare, size=size: prepare(size)
     return found
+
+
+def next_ones(size: int) -> Callable[[], object]:
+    """A call that compacts again what has become longer since the call before, from that one's archive."""
+    run = run_of(size + 1 + NEW * (_ROUNDS + 2))
+    stop, archive = size + 1, None
+
+    def call() -> object:
+        nonlocal stop, archive
+        so_far = replace(run, messages=run.messages[:stop])
+        done = compact(so_far, model=MODEL, archive=archive, window=WINDOW, digest=True, trigger="manual")
+        stop, archive = stop + NEW, done.archive
+        return done
+
+    call()
+    return call
+
+
+def spliced(size: int) -> Callable[[], object]:
+    """The caller's list with an archive in it; nothing is to be done."""
+    run, archive, window = archived(size)
+    done = compact(as_dictionaries(run), model=MODEL, archive=archive, window=2 * window, digest=True)
+    return done.splice
+
+
+def requested(conversation: list[dict[str, Any]]) -> Callable[[], object]:
+    """The body of a request; nothing is to be done."""
+    done = compact(conversation, model=MODEL, window=_HUGE)
+    return lambda: done.request("openai")
+
+
+def replayed(size: int) -> Callable[[], object]:
+    """A run played with pages, in a window that it fills many times over."""
+    from snapshot.replay import replay
+
+    run = run_of(size)
+
+    def call() -> object:
+        forget()
+        return replay(run, model=MODEL, policy="ours", window=WINDOW)
+
+    return call
+
+
+_ALONE = """
+import sys
+from benchmarks.bench_compact import MODEL, WINDOW, compact, run_of
+compact(run_of(int(sys.argv[1]) + 1), model=MODEL, window=WINDOW, digest=True)
+"""
 
 
 def _archive_turn(size: int) -> Callable[[], object]:
@@ -175,8 +237,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--most", type=int, default=SIZES[-1], help="messages of the longest run")
     parser.add_argument("--profile", metavar="NAME", help="a row of the table")
+    parser.add_argument("--only", metavar="KIND", action="append", help="only rows of this kind")
+    parser.add_argument("--replay", type=int, metavar="N", action="append", default=[], help="messages")
+    parser.add_argument("--memory", type=int, metavar="N", action="append", default=[], help="messages")
+    parser.add_argument("--write", metavar="FILE", help="keep what was measured as JSON")
     arguments = parser.parse_args(argv)
     table = rows(arguments.most)
+    if arguments.only:
+        table = {name: row for name, row in table.items() if name.rpartition("-")[0] in arguments.only}
     if arguments.profile:
         if arguments.profile not in table:
             print(f"bench_compact: no row {arguments.profile}: there are {', '.join(table)}", file=sys.stderr)
@@ -191,12 +259,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"load {load} on {os.cpu_count()} processors; least of {_ROUNDS} rounds")
     print(f"{'row':<24}{'CPU ms':>10}{'per 1,000':>12}{'multiple':>10}")
     least: dict[str, float] = {}
+    kept: list[dict[str, Any]] = []
     for name, (size, prepare) in table.items():
         call = prepare()
         call()
         best = min(_timed(call) for _ in range(_ROUNDS))
         base = least.setdefault(name.rpartition("-")[0], best)
         print(f"{name:<24}{best:>10.2f}{best / size * 1000:>12.3f}{best / base:>10.1f}", flush=True)
+        kept.append({"row": name, "messages": size, "cpu_ms": round(best, 2)})
+    for size in arguments.replay:
+        best = _timed(replayed(size))
+        print(f"{f'replay-{size}':<24}{best:>10.0f}{best / size * 1000:>12.0f}", flush=True)
+        kept.append({"row": f"replay-{size}", "messages": size, "cpu_ms": round(best)})
+    for size in arguments.memory:
+        cpu, _, peak = process(["-c", _ALONE, str(size)], 1)
+        print(f"{f'memory-{size}':<24}{cpu * 1000:>10.0f}   {peak:.0f} MB at the peak", flush=True)
+        kept.append(
+            {"row": f"memory-{size}", "messages": size, "cpu_ms": round(cpu * 1000), "mb": round(peak)}
+        )
+    if arguments.write:
+        Path(arguments.write).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import snapshot
 from snapshot.compaction.limits import usable
 from snapshot.compaction.options import Budget, Options
+from snapshot.compaction.pagination import denser
 from snapshot.messages import Image, Message
 from snapshot.models.catalog import profiles
 from snapshot.pages.layout import Layout, layout_for
@@ -84,15 +85,19 @@ def capacities() -> Iterator[tuple[Capacity, Capacity | None]]:
     text = source_of(snapshot.load(EXAMPLE)).text
     for reader in profiles():
         if reader.vision and reader.window:
-            dense = f"{reader.name}/dense" if "dense" in reader.layouts else ""
+            layout = layout_for(name=reader.name)
+            dense = denser(layout)
             yield (
-                capacity(reader.name, layout_for(name=reader.name), text),
-                capacity(reader.name, layout_for(name=dense), text) if dense else None,
+                capacity(reader.name, layout, text),
+                None if dense is None else capacity(reader.name, dense, text),
             )
     for model in ROUTES:
         layout = layout_for(model)
-        dense = layout_for(model, name=f"{layout.name}/dense")
-        yield capacity(model, layout, text), capacity(model, dense, text)
+        dense = denser(layout)
+        yield (
+            capacity(model, layout, text),
+            None if dense is None else capacity(model, layout_for(model, name=dense.name), text),
+        )
 
 
 def capacity_table() -> str:

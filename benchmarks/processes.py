@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.measure import Row, text_of
 
-__all__ = ["cold_start", "memory"]
+__all__ = ["cold_start", "memory", "process"]
 
 # A small process between: a child's peak counts from what its parent held when it was born.
 _LAUNCHER = """
@@ -44,7 +44,7 @@ else:
 """
 
 
-def _measured(arguments: list[str], runs: int, **environment: str) -> tuple[float, float, float]:
+def process(arguments: list[str], runs: int, **environment: str) -> tuple[float, float, float]:
     """Least processor and wall seconds, and the peak in megabytes, of a Python process."""
     settings = {**os.environ, **environment}
     settings.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -79,7 +79,7 @@ def cold_start(runs: int) -> Iterator[Row]:
         )
         done: dict[str, float] = {}
         for name, arguments, beside, cache in cases:
-            cpu, wall, _ = _measured(
+            cpu, wall, _ = process(
                 arguments, runs, SNAPSHOT_CACHE=cache, PYTHONPYCACHEPREFIX=str(Path(folder) / "compiled")
             )
             done[name] = cpu
@@ -94,5 +94,5 @@ def memory(sizes: tuple[int, ...]) -> Iterator[Row]:
     for size in sizes:
         for kind in ("render", "folder.write"):
             with tempfile.TemporaryDirectory() as folder:
-                cpu, wall, peak = _measured(["-c", _RENDER, str(size), folder if "." in kind else ""], 1)
+                cpu, wall, peak = process(["-c", _RENDER, str(size), folder if "." in kind else ""], 1)
             yield Row("memory", kind, size, cpu, wall, peak, "MB at the peak")

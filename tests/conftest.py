@@ -57,7 +57,7 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-# Other examples at each run, or those of `--hypothesis-seed`; and more of them, as a step of CI.
+# Other examples at each run, or those of `--hypothesis-seed`; and more of them.
 settings.register_profile("random", settings.get_profile("default"), derandomize=False)
 settings.register_profile("long", settings.get_profile("random"), max_examples=300)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

@@ -214,7 +214,24 @@ def test_standard_output_has_a_name(name, tmp_path):
     assert (tmp_path / "out").read_bytes() == wanted
 
 
-def test_names_and_numbers_that_cannot_be(tmp_path):
+def test_a_request_that_cannot_be_written_leaves_no_archive(tmp_path, monkeypatch):
+    """Neither a new one, nor another one in the place of that which was there."""
+    monkeypatch.chdir(tmp_path)
+    folder, archive = tmp_path / "folder", tmp_path / "a.json"
+    folder.mkdir()
+    asked = ["compact", EXAMPLE, "-m", "claude-opus-4-8", "--manual", "--digest", "-o", folder]
+    run(*asked, check=2)
+    run(*asked, "--archive", archive, check=2)
+    assert list(tmp_path.iterdir()) == [folder]
+    run(*asked[:-1], tmp_path / "r.json", "--archive", archive)
+    former = archive.read_bytes()
+    run(*asked, "--archive", archive, "--window", "16000", check=2)
+    assert archive.read_bytes() == former
+    assert {path.name for path in tmp_path.iterdir()} == {"folder", "a.json", "r.json"}
+
+
+def test_names_and_numbers_that_cannot_be(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where nothing is named, a result goes into the folder at hand
     long, odd = tmp_path / ("n" * 300), tmp_path / "nul\0name"
     for path in (long, odd, tmp_path / "no" / "folder", tmp_path):
         for command in (

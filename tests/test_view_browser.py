@@ -197,9 +197,19 @@ def test_pointing_at_text_lights_up_its_cells(room, view):
         box = room.page.evaluate("window.found.getBoundingClientRect().toJSON()")
         room.point(5, 5)
         room.point(box["left"] + box["width"] * share, box["top"] + box["height"] / 2)
-        row, column = divmod(cell, view.pages[0].columns)
-        assert room.marks(1, "lit")[0] == [column * WIDTH, row * HEIGHT, 9 * WIDTH, HEIGHT]
+        assert room.marks(1, "lit") == boxes(cell, 9, view.pages[0].columns)
         assert room.highlighted("lit") == ["file_2.py"]
+
+
+def boxes(cell: int, cells: int, columns: int) -> list[list[int]]:
+    """Where so many cells are on a page, a box for each row that they stand in."""
+    found = []
+    while cells:
+        row, column = divmod(cell, columns)
+        here = min(cells, columns - column)
+        found.append([column * WIDTH, row * HEIGHT, here * WIDTH, HEIGHT])
+        cell, cells = cell + here, cells - here
+    return found
 
 
 def test_a_run_of_blanks_is_one_thing(room, view):
@@ -354,10 +364,18 @@ def folder(tmp_path_factory) -> Path:
     return home / "a.pages"
 
 
+@pytest.fixture(scope="module")
+def wide(folder) -> Path:
+    """Pages that each of some providers resizes."""
+    run("render", folder.parent / "a.txt", "--layout", "gpt-patch/lines", "-o", folder.parent / "wide.pages")
+    return folder.parent / "wide.pages"
+
+
 @pytest.mark.parametrize("model", ["gpt-4o", "glm-4.5v", "gemini-2.5-pro"])
-def test_the_resize_is_the_one_that_is_measured(browser, folder, tmp_path, model):
+def test_the_resize_is_the_one_that_is_measured(browser, wide, tmp_path, model):
     """Pixel for pixel what `verify` reads: the imaging library's own filter."""
-    view = view_of_folder(folder, model=model)
+    view = view_of_folder(wide, model=model)
+    assert view.pages[0].seen != (view.pages[0].width, view.pages[0].height)
     path = tmp_path / "resized.html"
     path.write_text(html_of(view), encoding="utf-8")
     room = Room(browser, path)

@@ -77,8 +77,7 @@ class Results:
     def __init__(self) -> None:
         self._number = 0
         self._calls: dict[str, ToolCall] = {}
-        # Where results of each call are; ids that were given to another call.
-        self._results: dict[str, list[int]] = {}
+        # Ids that were given to several calls: what their results answer changes with each.
         self._given_again: set[str] = set()
         self._last_of_text: dict[str, int] = {}
         self._last_of_call: dict[tuple[str, str], int] = {}
@@ -98,13 +97,11 @@ class Results:
             self._quotes.take(at, message)
             for part in message.parts:
                 if isinstance(part, ToolCall):
-                    if part.id in self._results:
+                    if part.id in self._calls:
                         self._given_again.add(part.id)
                     self._calls[part.id] = part
-                elif isinstance(part, ToolResult):
-                    self._results.setdefault(part.call_id, []).append(at)
-                    if not part.is_error:
-                        self._result(at, part)
+                elif isinstance(part, ToolResult) and not part.is_error:
+                    self._result(at, part)
 
     def _result(self, at: int, part: ToolResult) -> None:
         text = result_text(part)
@@ -136,15 +133,19 @@ class Results:
         if protect != self._protected:
             self._protected, self._waiting = protect, set(self._superseded)
         self._waiting |= self._quotes.news()
-        for call_id in self._given_again:
-            self._waiting.update(at for at in self._results[call_id] if at in self._superseded)
-        self._given_again.clear()
+        if self._given_again:
+            self._waiting.update(at for at in self._superseded if self._is_answer(messages[at]))
         for at in [at for at in self._waiting if start <= at < stop]:
             self._made[at] = self._elide(at, messages[at])
             self._waiting.remove(at)
         for at in sorted(self._made):
             if start <= at < stop and self._made[at][1]:
                 yield at, self._made[at]
+
+    def _is_answer(self, message: Message) -> bool:
+        """Whether a message has results under ids that were given again."""
+        parts = message.parts
+        return any(isinstance(part, ToolResult) and part.call_id in self._given_again for part in parts)
 
     def _elide(self, at: int, message: Message) -> tuple[Message, tuple[str, ...]]:
         parts: list[Part] = []

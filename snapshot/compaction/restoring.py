@@ -174,7 +174,7 @@ def _with_originals(archive: Archived, messages: tuple[Message, ...]) -> tuple[M
     for item in archive.changed:
         if item.number >= len(out) or out[item.number].role != item.original.role:
             raise ArchiveError(_OTHER.format(f"its message {item.number + 1} is not there"))
-        if item.sent is None or _is_sent(out[item.number], item.sent):
+        if item.sent is None or _is_sent(out[item.number], item.sent, item.original):
             out[item.number] = _under_ids_of(out[item.number], item.original)
     return tuple(out)
 
@@ -186,9 +186,21 @@ def _under_ids_of(message: Message, original: Message) -> Message:
     return renamed(original, dict(zip(places, ids, strict=True))) if len(ids) == len(places) else original
 
 
-def _is_sent(message: Message, sent: Message) -> bool:
-    """Whether a message is what was sent in place of another one, whatever its pages and its ids are."""
-    return _without_pages(message.parts) == _without_pages(sent.parts)
+def _is_sent(message: Message, sent: Message, original: Message) -> bool:
+    """Whether a message is what was sent in place of another one, whatever its pages and its ids are.
+
+    What was not replaced in it need not be the same to the letter: an API has its own words for a result that
+    is empty, or an error.
+    """
+    parts, wanted = _without_pages(message.parts), _without_pages(sent.parts)
+    if parts == wanted:
+        return True
+    kinds = [list(map(type, one.parts)) for one in (message, sent, original)]
+    if not kinds[0] == kinds[1] == kinds[2]:
+        return False
+    before = _without_pages(original.parts)
+    replaced = [at for at, part in enumerate(wanted) if part != before[at]]
+    return bool(replaced) and all(parts[at] == wanted[at] for at in replaced)
 
 
 def _without_pages(parts: Sequence[Part]) -> list[object]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -101,8 +101,10 @@ def factsheet(
     ranked += ranked_facts(source, tail, exclude=frozenset(kept))
     # What is too long for its share goes behind everything else, in the same order.
     share = max(1, budget // _SHARE)
-    dear = _dearer_than(share, reader)
-    far = [fact for fact in ranked if fact.kind != "named" and dear(fact.text)]
+    # What so many characters cost at most answers for most strings without counting.
+    sure = bisect_right(range(1, 1 + 100 * share), share, key=lambda chars: most_tokens(chars, reader))
+    long = (fact for fact in ranked if len(fact.text) > sure and fact.kind != "named")
+    far = [fact for fact in long if text_tokens(fact.text, reader) > share]
     if far:
         behind = {id(fact) for fact in far}
         ranked = [*(fact for fact in ranked if id(fact) not in behind), *far]
@@ -200,13 +202,6 @@ def _told_by(facts: Sequence[Fact]) -> set[str]:
     return {part for fact in facts for part in parts_of(fact.text)}
 
 
-def _dearer_than(share: int, reader: ModelProfile) -> Callable[[str], bool]:
-    """Whether a text takes more than so many tokens."""
-    # What so many characters cost at most answers for most strings without counting.
-    sure = bisect_right(range(1, 1 + 100 * share), share, key=lambda chars: most_tokens(chars, reader))
-    return lambda text: len(text) > sure and text_tokens(text, reader) > share
-
-
 def _without_elisions(facts: Iterable[Fact], source: Source) -> Iterable[Fact]:
     """Facts without what stands between ✂ and ✂: the sizes there are ours."""
     facts = list(facts)
@@ -217,6 +212,9 @@ def _without_elisions(facts: Iterable[Fact], source: Source) -> Iterable[Fact]:
     for elision in source.elisions[low:]:
         stop = source.text.find(ELIDED, elision.offset + 1)
         inside.update(range(elision.offset, stop if stop >= 0 else elision.offset))
+    if not inside:
+        yield from facts
+        return
     for fact in facts:
         if inside.isdisjoint(fact.offsets):
             yield fact

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from bisect import bisect_left, insort
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -44,11 +44,12 @@ class Files:
         self._files: dict[str, _File] = {}
         self._count = 0
         self.newest_change = 0
-        # Only files of one name in its folder can be the same, so what is known of them is kept by that name:
-        # the files, what they are together, and all of that in one list: those touched last first. Names
-        # that something happened to since are to be looked at again.
-        self._named: dict[str, list[_File]] = {}
-        self._rows: dict[str, list[_Row]] = {}
+        # By the name in its folder, files with an absolute path; by relative path, which of them end with it.
+        self._absolute: dict[str, list[_File]] = {}
+        self._ends_with: dict[str, list[_File]] = {}
+        # What is told of each path, and all of that, those touched last first; paths that something happened
+        # to since are to be looked at again.
+        self._rows: dict[str, _Row] = {}
         self._sorted: list[_Row] = []
         self._touched: set[str] = set()
 
@@ -69,8 +70,7 @@ class Files:
         before, after = self._file(old), self._file(new)
         if before is None or after is None or before is after:
             return
-        self._files.pop(before.path, None)
-        self._named[posixpath.basename(before.path)].remove(before)
+        self._gone(before)
         after.change, after.source = "moved", before.path
         after.created, after.read = before.created, max(before.read, after.read)
         after.changed = max(after.changed, number)
@@ -90,18 +90,61 @@ class Files:
         """Every file once, those touched last first; a relative path is the absolute one that ends with
         it."""
         touched, self._touched = self._touched, set()
-        before = {name: self._rows.pop(name, []) for name in touched}
-        for name in touched:
-            self._rows[name] = _rows(self._named[name])
+        before = [self._rows.pop(path) for path in touched if path in self._rows]
+        told = {path: _row(path, files) for path in touched if (files := self._told_as(path))}
+        self._rows |= told
         if len(touched) > _FEW:
-            self._sorted = sorted(row for rows in self._rows.values() for row in rows)
+            self._sorted = sorted(self._rows.values())
         else:
-            for name in touched:
-                for row in before[name]:
-                    del self._sorted[bisect_left(self._sorted, row[:2])]
-                for row in self._rows[name]:
-                    insort(self._sorted, row)
+            for row in before:
+                del self._sorted[bisect_left(self._sorted, row[:2])]
+            for row in told.values():
+                insort(self._sorted, row)
         return tuple(state for _, _, state in self._sorted)
+
+    def _told_as(self, path: str) -> list[_File]:
+        """The files that are told under a path, in the order in which they were first named: itself, and
+        relative ones that end no other absolute path."""
+        file = self._files.get(path)
+        if file is None or (not path.startswith("/") and len(self._ends_with.get(path, ())) == 1):
+            return []
+        if not path.startswith("/"):
+            return [file]
+        relative = (self._files[end] for end in _ends(path) if self._ends_with.get(end) == [file])
+        return sorted([file, *relative], key=lambda one: one.number)
+
+    def _new(self, path: str) -> _File:
+        self._count += 1
+        file = self._files[path] = _File(path, self._count)
+        name = posixpath.basename(path)
+        if not path.startswith("/"):
+            end = "/" + path
+            if same := [other for other in self._absolute.get(name, ()) if other.path.endswith(end)]:
+                self._ends_with[path] = same
+        else:
+            self._absolute.setdefault(name, []).append(file)
+            for end in _ends(path):
+                if end in self._files:
+                    self._ends_with.setdefault(end, []).append(file)
+                    self._touch(end)
+        return file
+
+    def _gone(self, file: _File) -> None:
+        path = file.path
+        self._touch(path)
+        del self._files[path]
+        if not path.startswith("/"):
+            self._ends_with.pop(path, None)
+            return
+        self._absolute[posixpath.basename(path)].remove(file)
+        for end in _ends(path):
+            if end in self._ends_with:
+                self._ends_with[end].remove(file)
+                self._touch(end)
+
+    def _touch(self, path: str) -> None:
+        self._touched.add(path)
+        self._touched.update(file.path for file in self._ends_with.get(path, ()))
 
     def _file(self, path: str) -> _File | None:
         name = one_line(path, _PATH)
@@ -114,13 +157,8 @@ class Files:
             name = posixpath.normpath(name)
         if name in ("", ".", ".."):
             return None
-        last = posixpath.basename(name)
-        self._touched.add(last)
-        file = self._files.get(name)
-        if file is None:
-            self._count += 1
-            file = self._files[name] = _File(name, self._count)
-            self._named.setdefault(last, []).append(file)
+        file = self._files.get(name) or self._new(name)
+        self._touch(name)
         return file
 
 
@@ -129,24 +167,25 @@ _Row: TypeAlias = tuple[int, int, FileState]
 number; and the file."""
 
 
-def _rows(files: Sequence[_File]) -> list[_Row]:
-    """Files of one name in their folders, those that are the same as one."""
-    absolute = [file for file in files if file.path.startswith("/")]
-    merged: dict[str, tuple[int, FileState]] = {}
+def _row(path: str, files: Sequence[_File]) -> _Row:
+    """Files that are the same, as one."""
+    state: FileState | None = None
     for file in files:
-        path = file.path
-        if not path.startswith("/"):
-            same = [other for other in absolute if other.path.endswith("/" + path)]
-            path = same[0].path if len(same) == 1 else path
-        state = FileState(path, file.change, file.changed, file.created, file.read, file.source)
-        number, known = merged.get(path, (file.number, None))
-        merged[path] = number, _joined(known, state)
-    return [(-state.message, number, state) for number, state in merged.values()]
+        one = FileState(path, file.change, file.changed, file.created, file.read, file.source)
+        state = one if state is None else _joined(state, one)
+    assert state is not None
+    return -state.message, files[0].number, state
 
 
-def _joined(first: FileState | None, second: FileState) -> FileState:
-    if first is None:
-        return second
+def _ends(path: str) -> Iterator[str]:
+    """The relative paths that an absolute one ends with."""
+    at = path.find("/")
+    while at >= 0:
+        yield path[at + 1 :]
+        at = path.find("/", at + 1)
+
+
+def _joined(first: FileState, second: FileState) -> FileState:
     # What git lists is no news of a file whose change was seen.
     newer = second if second.changed >= first.changed else first
     for one, other in ((first, second), (second, first)):
