@@ -26,8 +26,10 @@ from snapshot.discovery.tables import exported
 from snapshot.messages import Message, Opaque, ToolCall, Transcript
 from snapshot.parts.exact_json import Number, encode, read
 from snapshot.parts.kinds import words_of_opaque
+from snapshot.requests import request
+from snapshot.requests.check import check
 from snapshot.session import Store
-from snapshot.transcripts import dump, load
+from snapshot.transcripts import dump, from_messages, load
 
 DIGITS = "9" * 5000
 ODD = {
@@ -269,3 +271,13 @@ def test_whoever_parses_expects_what_parsers_raise():
             if "Exception" not in caught and not {"ValueError", "RecursionError"} <= caught:
                 bare.add((name, function))
     assert bare == KNOWN
+
+
+@pytest.mark.parametrize("kind", [[], {}, 3, None])
+def test_a_call_of_no_kind_is_no_traceback(kind):
+    """The type of a call names its body: one that cannot be a name has none."""
+    call = {"id": "c", "type": kind, "function": {"name": "f", "arguments": "{}"}}
+    asked = [{"role": "user", "content": "Go."}, {"role": "assistant", "tool_calls": [call]}]
+    messages = [*asked, {"role": "tool", "tool_call_id": "c", "content": "ok"}]
+    assert check({"messages": messages}, "openai-chat")
+    assert not check(request(from_messages(messages), "openai-chat"), "openai-chat")
