@@ -76,7 +76,8 @@ def compactions(messages: tuple[Message, ...], **given: Any) -> list[Compaction]
         archive = found[-1].archive if found else None
         archive = Archive.from_json(archive.to_json()) if archive is not None else None
         conversation = Transcript(messages[:size], "anthropic")
-        done = compact(conversation, archive=archive, **{"model": MODEL, "threshold": 0.9, **given})
+        settings: dict[str, Any] = {"model": MODEL, "threshold": 0.9, **given}
+        done = compact(conversation, archive=archive, **settings)
         if not done.report.no_op:
             found.append(done)
             assert done.archive is not None
@@ -208,3 +209,15 @@ def test_chapters_begin_with_pages_and_show_all(transcript, size):
     # What goes on from a part of the pages is what is set in one go, wherever the part ends.
     again = setter.continued(pagination, layout) if len(pagination.pages) > 1 else pagination
     assert (again.printed_spans, again.chapters) == (pagination.printed_spans, pagination.chapters)
+
+
+@pytest.mark.parametrize("window", [8_000, 12_000])
+def test_a_small_window_is_filled_with_lower_pages(window):
+    """Where two pages have no room, one that is not as high has, and the tail keeps its share."""
+    conversation = Transcript(run_of(40), "anthropic")
+    done = compact(conversation, model="claude-opus-4-8", window=window, digest=True, tail=0.1)
+    layout = layout_for("claude-opus-4-8")
+    assert done.report.pages
+    assert done.report.page_tokens % layout.tokens
+    assert done.report.after > 0.75 * done.report.safe
+    assert done.report.tail_tokens >= 0.1 * done.report.goal

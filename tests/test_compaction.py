@@ -144,7 +144,7 @@ def test_a_summary_is_not_counted_with_the_pages_that_were_tried_before():
         "anthropic",
     )
     summarized = 0
-    for window in range(1400, 2400, 50):
+    for window in range(1400, 2400, 10):
         compaction = shrink(conversation, window=window, trigger="target")
         report = compaction.report if compaction is not None else None
         used = [rung.name for rung in report.rungs if rung.freed] if report is not None else []
