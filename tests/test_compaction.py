@@ -17,6 +17,7 @@ from snapshot.compaction import CacheEconomics, Compaction, boundaries, compact,
 from snapshot.compaction.archive import OPENING
 from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.replaced import attachments
+from snapshot.compaction.statements import Statement, chosen
 from snapshot.errors import ArchiveError, CannotFit, SnapshotError, SummarizerRequired
 from snapshot.messages import Image, Message, Text, ToolCall, ToolResult, Transcript
 from snapshot.models.ids import profile_for
@@ -143,7 +144,7 @@ def test_a_summary_is_not_counted_with_the_pages_that_were_tried_before():
         "anthropic",
     )
     summarized = 0
-    for window in range(1400, 2400, 50):
+    for window in range(1400, 2400, 10):
         compaction = shrink(conversation, window=window, trigger="target")
         report = compaction.report if compaction is not None else None
         used = [rung.name for rung in report.rungs if rung.freed] if report is not None else []
@@ -561,3 +562,51 @@ def test_bad_settings_are_one_line():
 def test_request_is_the_api_body():
     compaction = compact(long_conversation(3), model=VISION)
     assert compaction.request("anthropic") == request(compaction.transcript, "anthropic")
+
+
+def test_words_said_again_and_again_leave_room_for_instructions():
+    """ "Go on." is said once beside the pages, however often the user said it; what is shown stays."""
+    messages: list[Message] = []
+    for number in range(240):
+        said = f"Rule {number // 30}: keep file {number}.py as it is." if number % 30 == 0 else "Go on."
+        messages.append(Message("user", (Text(said),)))
+        messages.append(Message("assistant", (Text(f"Step {number}. " + "It is done as asked. " * 40),)))
+    former: Compaction | None = None
+    for size in (200, 320, 480):
+        done = compact(
+            Transcript(tuple(messages[:size]), "anthropic"),
+            model=VISION,
+            window=30_000,
+            archive=former.archive if former else None,
+            trigger="manual",
+        )
+        assert done.archive is not None
+        said = [item.text for item in done.archive.statements]
+        assert said.count("Go on.") <= 3  # one for each compaction at most
+        rules = {
+            message.parts[0] for message in messages[2 : done.archive.boundary] if message.role == "user"
+        }
+        assert {rule.text for rule in rules if isinstance(rule, Text)} <= set(said)
+        former = done
+
+
+def test_a_withdrawn_order_that_is_given_again_stands_last():
+    words = ["Use tabs.", "Use spaces.", "Use tabs."]
+    statements = [Statement(at * 10, f"user, turn {at}", text) for at, text in enumerate(words)]
+    assert [item.offset for item in chosen(statements, [5, 5, 5], 100)] == [10, 20]
+    shown = frozenset({0, 10})
+    assert [item.offset for item in chosen(statements, [5, 5, 5], 100, shown)] == [0, 10, 20]
+
+
+def test_results_without_a_call_are_named():
+    lost = Message("tool", (ToolResult("toolu_lost", (Text("seventeen letters"),)),))
+    transcript = long_conversation(60)
+    broken = replace(transcript, messages=(*transcript.messages[:5], lost, *transcript.messages[5:]))
+    for window in (20_000, 10**6):
+        report = compact(broken, model=VISION, window=window).report
+        assert report.orphans == 1
+        (named,) = report.orphans_named
+        assert "message 6" in named
+        assert "toolu_lost" in named
+        assert "17 characters" in named
+        assert named in str(report)

@@ -10,6 +10,7 @@ import ast
 import json
 import sqlite3
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -20,13 +21,15 @@ import pytest
 import snapshot
 from cli import main
 from snapshot.compaction.verbatim import _short_arguments
-from snapshot.costs.content_kinds import CLASSES, class_of, classes_of
+from snapshot.costs.content_kinds import CLASSES, class_of, classes_of, is_code_line
 from snapshot.discovery.tables import exported
 from snapshot.messages import Message, Opaque, ToolCall, Transcript
 from snapshot.parts.exact_json import Number, encode, read
 from snapshot.parts.kinds import words_of_opaque
+from snapshot.requests import request
+from snapshot.requests.check import check
 from snapshot.session import Store
-from snapshot.transcripts import dump, load
+from snapshot.transcripts import dump, from_messages, load
 
 DIGITS = "9" * 5000
 ODD = {
@@ -203,6 +206,14 @@ def test_kinds_of_text_are_told_of_anything(text):
     assert "".join(classes_of([Transcript((call,), "anthropic")]).values()).strip() == text
 
 
+def test_blanks_of_any_number_are_told_at_once():
+    begun = time.process_time()
+    for blank in " \t":
+        is_code_line(f"{blank * 200_000}a few words")
+        assert class_of(f"{{\n{blank * 200_000}x\n{blank * 200_000}") in CLASSES
+    assert time.process_time() - begun < 2
+
+
 def test_what_is_encoded_is_json():
     value = {"a": float("nan"), "b": [float("-inf"), Number("1e999")], "c": 1.5}
     text = encode(value, json.dumps)
@@ -260,3 +271,13 @@ def test_whoever_parses_expects_what_parsers_raise():
             if "Exception" not in caught and not {"ValueError", "RecursionError"} <= caught:
                 bare.add((name, function))
     assert bare == KNOWN
+
+
+@pytest.mark.parametrize("kind", [[], {}, 3, None])
+def test_a_call_of_no_kind_is_no_traceback(kind):
+    """The type of a call names its body: one that cannot be a name has none."""
+    call = {"id": "c", "type": kind, "function": {"name": "f", "arguments": "{}"}}
+    asked = [{"role": "user", "content": "Go."}, {"role": "assistant", "tool_calls": [call]}]
+    messages = [*asked, {"role": "tool", "tool_call_id": "c", "content": "ok"}]
+    assert check({"messages": messages}, "openai-chat")
+    assert not check(request(from_messages(messages), "openai-chat"), "openai-chat")

@@ -199,6 +199,22 @@ def test_a_line_in_a_batch_is_told_in_what_an_api_gives_back(model, beside):
     assert "unique-second." in restored
 
 
+@pytest.mark.parametrize("model", READERS)
+@pytest.mark.parametrize("is_error", [False, True])
+def test_a_large_result_comes_back_from_what_an_api_gives_back(model, is_error):
+    """Its pages stand where the API takes images, and its words in one text: it is known all the same."""
+    long = "unique-large. " + " ".join(f"w{number * 7919 % 65521:x}" for number in range(7000))
+    call = Message("assistant", (Text("Reading."), ToolCall("large", "Read", '{"path": "large.txt"}')))
+    result = Message("tool", (ToolResult("large", (Text(long),), is_error),))
+    end = (Message("assistant", (Text("Read."),)), Message("user", (Text("And now?"),)))
+    transcript = Transcript((*long_conversation(40).messages, call, result, *end), "anthropic")
+    one = snapshot.compact(transcript, model=model, window=24_000, digest=True)
+    assert one.archive is not None
+    assert [part.text for part in one.archive.parts] == [long]
+    back = one.archive.restore(from_messages(one.request(READERS[model])))
+    assert said(back.messages) == said(transcript.messages)
+
+
 def _marked(part: Any, number: int) -> Any:
     if isinstance(part, ToolResult):
         (text,) = part.content

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import snapshot
 from snapshot.compaction import page_images, pagination
 from snapshot.compaction.page_images import Stretch, base64_bytes, most_bytes
-from snapshot.compaction.pagination import paginate
+from snapshot.compaction.paginate import paginate
 from snapshot.messages import Image, Message, Text, ToolCall, ToolResult, Transcript
 from snapshot.models.gateways import gateways
 from snapshot.pages.layout import layout_for, layout_names

@@ -136,6 +136,46 @@ def test_what_stands_beside_the_messages_is_found_whatever_form_is_given(tools):
     assert sizes == sorted(sizes, reverse=True)
 
 
+@pytest.mark.parametrize("figures", [True, False])
+@pytest.mark.parametrize("form", ["whole", "sent", "text"])
+@pytest.mark.parametrize("tools", [0.5, 0.7, 0.9, 1.1])
+@pytest.mark.parametrize("real", [0.8, 1.0, 1.4])
+def test_each_refusal_makes_it_smaller_whatever_stands_beside_it(tools, form, figures, real):
+    """Tools that nobody told of take half the window or more, and text may take other tokens than estimated:
+    each answer is smaller than what was refused, until it fits, or an error says what fills the window."""
+    window = 24_000
+    history = long_conversation(90, size=700)
+    plain = Estimator(profile_for(MODEL))
+    if form == "text":
+        messages, archive = history.messages[:40], None
+    else:
+        first = compact(history, model=MODEL, window=window)
+        messages, archive = first.transcript.messages, first.archive
+    sizes: list[int] = []
+    for _ in range(12):
+        sizes.append(plain.messages(messages))
+        counted = round(real * sizes[-1]) + round(tools * window)
+        if counted <= window:
+            assert tools < 1
+            return
+        given = history if form == "whole" else replace(history, messages=messages)
+        error = (
+            f"prompt is too long: {counted} tokens > {window} maximum" if figures else "prompt is too long"
+        )
+        stored = Archive.from_json(archive.to_json()) if archive is not None else None
+        try:
+            done = recover(given, error, model=MODEL, window=window, archive=stored)
+        except CannotFit as cannot:
+            assert tools > 0.8, sizes
+            why = str(cannot)
+            break
+        messages, archive = done.transcript.messages, done.archive
+        assert plain.messages(messages) < sizes[-1], sizes
+    else:
+        raise AssertionError(f"it goes on and on: {sizes}")
+    assert "sent beside them" in why
+
+
 def test_without_figures_the_window_was_exceeded():
     transcript = long_conversation(60)
     estimated = Estimator(profile_for("gpt-5.5")).messages(transcript.messages)

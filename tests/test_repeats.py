@@ -218,8 +218,8 @@ def test_the_guide_explains_references_where_there_are_any(tmp_path: Path):
         guide = folder.write(tmp_path / str(repeats), source, setter).guide
         assert (REPEAT in guide) == repeats
         assert not folder.check(tmp_path / str(repeats), load_manifest(tmp_path / str(repeats)))
-    for lines in (False, True):
-        assert reading_guide(lines=lines, repeats=True).replace(REPEAT, "") != reading_guide(lines=lines)
+    for way in ("rows", "columns", "lines"):
+        assert reading_guide(way=way, repeats=True).replace(REPEAT, "") != reading_guide(way=way)
 
 
 @pytest.mark.parametrize(

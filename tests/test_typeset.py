@@ -350,10 +350,10 @@ def test_uncovered_is_counted_by_kind(atlas):
     }
 
 
-@pytest.mark.parametrize("lines", [False, True])
-def test_the_guide_names_every_mark(lines):
-    guide = marks.reading_guide(way="lines" if lines else "rows", repeats=True)
-    flowing = "" if lines else marks.NEWLINE
+@pytest.mark.parametrize("way", ["rows", "columns", "lines"])
+def test_the_guide_names_every_mark(way):
+    guide = marks.reading_guide(way=way, repeats=True)
+    flowing = "" if way == "lines" else marks.NEWLINE
     assert all(mark in guide for mark in flowing + marks.OPEN + marks.CLOSE + marks.SOURCE_MARKS)
     assert "faint dots is a tab" in guide
     assert any(digit in guide for digit in marks.DIGITS)

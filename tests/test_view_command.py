@@ -43,8 +43,10 @@ def test_a_folder_is_shown_as_it_was_rendered(folder):
     checked_document(view)
 
 
-def test_another_model_sees_pages_as_its_provider_leaves_them(folder):
-    view = view_of_folder(folder, model="gpt-4o")
+def test_another_model_sees_pages_as_its_provider_leaves_them(folder, tmp_path):
+    wide = tmp_path / "wide"
+    run("render", folder.parent / "a.txt", "--layout", "gpt-patch/lines", "-o", wide)
+    view = view_of_folder(wide, model="gpt-4o")
     assert all(max(page.seen) < max(page.width, page.height) for page in view.pages[:-1])
     assert "pages are resized by the provider" in view.notes[0]
     document, _ = parsed(view)

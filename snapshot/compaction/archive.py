@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from snapshot.compaction.archived import CLOSING, OPENING, Archived, Changed, Found, PagedPart
+from snapshot.compaction.archived import CLOSING, OPENING, Archived, Changed, Found, PagedPart, Refusal
 from snapshot.errors import ArchiveError
 from snapshot.messages import Transcript
 
-__all__ = ["CLOSING", "OPENING", "Archive", "Changed", "Found", "PagedPart"]
+__all__ = ["CLOSING", "OPENING", "Archive", "Changed", "Found", "PagedPart", "Refusal"]
 
 _APIS = ("anthropic", "openai", "openai-responses", "gemini")
 

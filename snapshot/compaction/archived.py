@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Self
@@ -21,10 +21,10 @@ from snapshot.messages import Message, Text, Transcript
 from snapshot.pages.layout import layout_shape
 from snapshot.serialization import from_json, to_json
 from snapshot.source.marks import first_marks
-from snapshot.source.repeats import fold_repeats, original_span
+from snapshot.source.repeats import fold_chapters, original_span
 from snapshot.source.source import Source, source_of
 
-__all__ = ["ALSO", "CLOSING", "OPENING", "WORDS", "Archived", "Changed", "Found", "PagedPart"]
+__all__ = ["ALSO", "CLOSING", "OPENING", "WORDS", "Archived", "Changed", "Found", "PagedPart", "Refusal"]
 
 OPENING = "== ARCHIVE OF EARLIER MESSAGES =="
 """First line of the text that leads the pages in a request."""
@@ -33,11 +33,11 @@ CLOSING = "== END OF ARCHIVE =="
 ALSO = "From here on the pages also say:"
 """First line of what is told of marks where a page first has them."""
 
-SCHEMA = "snapshot-pages/archive/3"
+SCHEMA = "snapshot-pages/archive/4"
 WORDS = 3
 """Version of the words that an archive is made with."""
 _FORMER_SCHEMA = "snapshot-pages/archive/1"
-_SCHEMAS = (SCHEMA, "snapshot-pages/archive/2", _FORMER_SCHEMA)
+_SCHEMAS = (SCHEMA, "snapshot-pages/archive/3", "snapshot-pages/archive/2", _FORMER_SCHEMA)
 
 # Longest text that a search shows around what it found.
 _AROUND = 80
@@ -96,6 +96,23 @@ class Changed:
     sent: Message | None
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What is known of a request that a provider refused, all in tokens.
+
+    Attributes:
+        tokens: what the provider counted.
+        whole: what the whole history was estimated at.
+        sent: what the request was estimated at.
+        answer: what the one that was given back was estimated at.
+    """
+
+    tokens: int
+    whole: int
+    sent: int
+    answer: int
+
+
 @dataclass(frozen=True)
 class Archived:
     """What was compacted.
@@ -114,6 +131,8 @@ class Archived:
         sizes: bytes of each page's file, as they were counted; () where they were not.
         starts: numbers (from 0) of the pages at which setting began anew; () where each layout's pages
             follow.
+        chapters: offsets of source text at which a chapter begins, but for the first: nothing that is printed
+            behind one refers to what stands before, so that older ones can leave and no page changes.
         ways: how each page is read, "rows", "columns" or "lines"; () where all are read row by row.
         reasoning: whether the source text has what the model thought.
         summary: the summary that stands in the request in place of pages, "" if pages do.
@@ -126,6 +145,7 @@ class Archived:
         parts: parts of these that stand on pages of their own, or are clipped.
         tail: tokens of what stayed word for word behind the middle when this was made.
         words: which version of our own words the request has; see `snapshot.compaction.former_words`.
+        refusal: the refusal that it was made for, where the provider named figures; None for others.
         stale: a layout of its pages is no longer as it was when they were set, or is not told: `set_anew` in
             `compaction.pagination` sets them as they are now.
     """
@@ -141,6 +161,7 @@ class Archived:
     prices: tuple[int, ...] = ()
     sizes: tuple[int, ...] = ()
     starts: tuple[int, ...] = ()
+    chapters: tuple[int, ...] = ()
     ways: tuple[str, ...] = ()
     reasoning: bool = False
     summary: str = ""
@@ -153,6 +174,7 @@ class Archived:
     parts: tuple[PagedPart, ...] = ()
     tail: int = 0
     words: int = WORDS
+    refusal: Refusal | None = None
     stale: bool = False
     former_schema: bool = field(default=False, repr=False, compare=False)
 
@@ -181,7 +203,7 @@ class Archived:
         before."""
         if not self.printed_pages:
             return self.source
-        return fold_repeats(self.source, visible_from=self.pages[0][0])
+        return fold_chapters(self.source, (self.pages[0][0], *self.chapters))
 
     @cached_property
     def shown_marks(self) -> tuple[dict[str, int], dict[str, int]]:
@@ -305,6 +327,7 @@ class Archived:
                 "prices": list(self.prices),
                 "sizes": list(self.sizes),
                 "starts": list(self.starts),
+                "chapters": list(self.chapters),
                 **({"ways": list(self.ways)} if self.ways else {}),
                 "shapes": {} if self.stale else self._shapes(),
                 "reasoning": self.reasoning,
@@ -320,6 +343,7 @@ class Archived:
                 ],
                 "tail": self.tail,
                 "words": self.words,
+                "refusal": list(astuple(self.refusal)) if self.refusal else None,
                 "parts": [
                     {
                         "message": part.message,
@@ -391,6 +415,7 @@ class Archived:
             prices=tuple(map(_count, value.get("prices", ()))),
             sizes=tuple(map(_count, value.get("sizes", ()))),
             starts=tuple(map(_count, value.get("starts", ()))),
+            chapters=tuple(map(_count, value.get("chapters", ()))),
             ways=tuple(map(str, value.get("ways", ()))),
             reasoning=bool(value["reasoning"]),
             summary=str(value["summary"]),
@@ -408,6 +433,7 @@ class Archived:
             ),
             tail=_count(value.get("tail", 0)),
             words=_count(value.get("words", 1)),
+            refusal=Refusal(*map(_count, value["refusal"])) if value.get("refusal") else None,
             parts=tuple(
                 PagedPart(
                     _count(part["message"]),

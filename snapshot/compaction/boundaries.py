@@ -38,12 +38,14 @@ class Repairs:
 
     Attributes:
         orphans: results dropped because no call before them waits for them.
+        orphans_at: numbers (from 0) of the messages that these stood in.
         unanswered: calls in the middle that were given a result saying that there is none.
         empty: messages dropped because they say nothing.
         halves: calls and results of a provider's own tools that became words, since the other half is gone.
     """
 
     orphans: tuple[ToolResult, ...] = ()
+    orphans_at: tuple[int, ...] = ()
     unanswered: int = 0
     empty: int = 0
     halves: int = 0
@@ -84,7 +86,15 @@ def _repaired(messages: Sequence[Message]) -> tuple[tuple[Message, ...], Repairs
                 kept[-1] = replace(kept[-1], parts=(*kept[-1].parts, *made), raw=())
             else:
                 kept.append(Message("tool", made))
-    return tuple(kept), Repairs(tuple(orphans), unanswered, empty, halves)
+    return tuple(kept), Repairs(tuple(orphans), _places_of(orphans, messages), unanswered, empty, halves)
+
+
+def _places_of(orphans: Sequence[ToolResult], messages: Sequence[Message]) -> tuple[int, ...]:
+    """Number of the message that each stands in, by the object that it is."""
+    places = (
+        {id(part): at for at, message in enumerate(messages) for part in message.parts} if orphans else {}
+    )
+    return tuple(places.get(id(orphan), 0) for orphan in orphans)
 
 
 def _named(parts: Sequence[Part], used: set[str]) -> dict[int, str]:

@@ -6,11 +6,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Literal, Unpack
 
 from snapshot.compaction.alike import differing
 from snapshot.compaction.archive import Archive
-from snapshot.compaction.boundaries import Group
+from snapshot.compaction.boundaries import Group, Repairs
 from snapshot.compaction.context import Context
 from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.history import History, Redacted, histories
@@ -26,10 +27,11 @@ from snapshot.compaction.options import (
 from snapshot.compaction.pagination import set_anew
 from snapshot.compaction.projection import projected
 from snapshot.compaction.reasons import reason_to_drop, reason_to_wait
-from snapshot.compaction.replaced import with_parts
+from snapshot.compaction.replaced import result_text, with_parts
 from snapshot.compaction.restoring import is_frame
 from snapshot.compaction.result import Compaction, blank_report, made, stayed, with_projection
 from snapshot.compaction.splice import Given, tools_in
+from snapshot.compaction.summary.clip import one_line
 from snapshot.compaction.usage import usage_of
 from snapshot.errors import LayoutError, SnapshotError
 from snapshot.messages import File, Image, Message, Transcript
@@ -39,6 +41,9 @@ from snapshot.models.tokens import text_tokens
 from snapshot.redaction import Redactor
 
 __all__ = ["Correction", "compact", "compacted", "drafted", "transcript_of", "with_tools"]
+
+# Results without a call that a report names one by one, and characters of their ids.
+_MOST_NAMED, _LONGEST_ID = 20, 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +56,14 @@ class Correction:
         forced: whether something must be done although the estimate sees no need, open calls or not.
         refused: which form of the conversation was refused for its tokens: what comes back takes less.
             "whole": all of it as text; "projected": as an earlier compaction has it.
+        below: share of what was refused that what comes back takes less than.
     """
 
     scale: float = 1.0
     last_resort: bool = False
     forced: bool = False
     refused: Literal["", "whole", "projected"] = ""
+    below: float = 1.0
 
 
 @spell_out_settings
@@ -174,12 +181,13 @@ def _compacted(
         context = _for_its_size(context)
     if correction.refused:
         before = context.cost(messages) if correction.refused == "whole" else before
-        context = _below(context, before)
+        context = _below(context, round(before * correction.below))
     if projection is not None:
         usage = replace(usage, tokens=before)
     report = replace(
         blank_report(context, usage, before),
         orphans=len(repairs.orphans),
+        orphans_named=_named(repairs),
         unanswered=repairs.unanswered,
         empty=repairs.empty,
     )
@@ -193,6 +201,16 @@ def _compacted(
             return made(candidate, full, report)
     own = stayed(transcript, full, new, projection=projection, context=context, archive=archive)
     return replace(own, report=with_projection(replace(report, no_op=reason), projection))
+
+
+def _named(repairs: Repairs) -> tuple[str, ...]:
+    """The results without a call, a sentence each, up to a number of them."""
+    orphans = zip(repairs.orphans, repairs.orphans_at, strict=True)
+    return tuple(
+        f"message {at + 1}: the result of call {one_line(result.call_id, _LONGEST_ID) or '(no id)'}, "
+        f"{len(result_text(result)):,} characters, is not sent: no call before it waits for it"
+        for result, at in islice(orphans, _MOST_NAMED)
+    )
 
 
 def with_tools(conversation: object, model: str, options: Options) -> Options:

@@ -12,7 +12,6 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import islice
 
 from snapshot.pages.layout import Layout
 from snapshot.pages.render import PageSpan, Typesetter
@@ -133,21 +132,28 @@ def _draw(source: Source, stretch: Stretch, first: int, last: int, threads: int 
     pages = stretch.pages
     wanted = [(page.start, page.stop) for page in pages[first:last]]
     end = pages[-1].stop
-    # A full page ends where the next one begins, so that a little of that is set as well.
-    stops = [end] if last == len(pages) else [min(pages[last].stop, wanted[-1][1] + _BEHIND), end]
-    for stop in stops:
-        setter = Typesetter(stretch.layout)
-        drawn = list(
-            islice(setter.pages(source, start=wanted[0][0], stop=stop, threads=threads), len(wanted))
-        )
-        if [(page.start, page.stop) for page in drawn] == wanted:
-            return [page.png for page in drawn]
+    # A full page ends where the next one begins, so that a little of that is set as well; also where the next
+    # one is of another stretch: the last page that is kept stays as it was, to the filling of its last row.
+    behind = len(source.text) if last == len(pages) else pages[last].stop
+    if pages[last - 1].tokens < stretch.layout.tokens:
+        behind = end  # it is not full
+    setter = Typesetter(stretch.layout)
+    found: list[bytes] = []
+    for stop in (min(behind, wanted[-1][1] + _BEHIND), end):
+        left = wanted[len(found) :]
+        drawn = setter.pages(source, start=left[0][0], stop=stop, threads=threads)
+        for page, span in zip(drawn, left, strict=False):
+            if (page.start, page.stop) != span:
+                break
+            found.append(page.png)
+        if len(found) == len(wanted):
+            return found
     raise AssertionError("pages are set where they were measured")
 
 
 def _key(source: Source, stretch: Stretch, number: int) -> bytes:
-    """What the pixels of a page depend on: its text with the lines that it begins and ends in, its marks,
-    its layout, and whether it is the last one.
+    """What the pixels of a page depend on: its text with the lines that it begins and ends in, its marks and
+    its layout. Whether it is full follows from these.
     """
     page, text, layout = stretch.pages[number], source.text, stretch.layout
     begin = max(0, page.start - _CONTEXT)
@@ -165,7 +171,6 @@ def _key(source: Source, stretch: Stretch, number: int) -> bytes:
         layout.flow_columns,
         page.start - begin,
         page.stop - begin,
-        number + 1 == len(stretch.pages),
         [mark - begin for mark in source.marks[low:high]],
     )
     digest = sha256(repr(facts).encode())

@@ -16,7 +16,8 @@ from snapshot.compaction.context import Context
 from snapshot.compaction.image_rung import without
 from snapshot.compaction.limits import bytes_left, page_room
 from snapshot.compaction.page_images import base64_bytes, most_bytes, page_sizes
-from snapshot.compaction.pagination import Pagination, paginate
+from snapshot.compaction.paginate import paginate
+from snapshot.compaction.pagination import Pagination
 from snapshot.compaction.summary.offline import Digested, digest
 from snapshot.compaction.verbatim import fitted
 from snapshot.pages.layout import Layout, layout_for, layout_ways
@@ -28,6 +29,9 @@ _OUTLINE = 0.04
 _LEAST_OUTLINE = 128
 # Share of the safe input that a conversation with pages must have free when it is compacted again.
 _FREE = 0.2
+# What stands word for word must leave room for this part of a page's rows, or of the safe input where that is
+# more.
+_LOW = 4
 # Bytes of a body that a token of a factsheet takes, and a character of what stands beside the pages, at most;
 # and the share of the body that is kept for the factsheet at most.
 _BYTES_A_TOKEN, _BYTES_A_CHARACTER, _FACTS_IN_BODY = 6, 6, 0.1
@@ -134,13 +138,16 @@ def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: in
         )
 
     pagination = paged(most, goal - fixed)
-    crowded = int((1 - _FREE) * context.budget.safe) - fixed
+    # What the tail has beyond its share goes on pages next time, which gives about half of it back.
+    beyond = max(0, context.after[candidate.cut] - context.budget.tail)
+    crowded = min(most, int((1 - _FREE) * context.budget.safe) + beyond // 2 - fixed)
     if former is not None and pagination.tokens > crowded > 0:
         # Pages have filled the window: without room, every few requests would be compacted again.
         pagination = paged(crowded, goal - fixed)
     if pagination.left_out:
         # What stands in place of the oldest needs room as well.
-        outline = _outline(context, archive, pagination)
+        known = context.former if former is not None and former.left_out == pagination.left_out else None
+        outline = known.outline if known is not None else _outline(context, archive, pagination)
         archive = replace(archive, outline=outline)
         beside = left_out_text(pagination.left_out, outline)
         line = context.estimator.text(beside)
@@ -157,6 +164,7 @@ def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: in
         prices=tuple(page.tokens for page in pagination.pages),
         sizes=pagination.sizes,
         starts=pagination.starts,
+        chapters=pagination.chapters,
         ways=layout_ways(pagination.tiers),
     )
     return replace(candidate, archive=archive, pagination=pagination)
@@ -184,10 +192,13 @@ def _bytes_of(pagination: Pagination) -> int:
 
 
 def _verbatim_room(context: Context, layout: Layout) -> int:
-    """Tokens that head and tail may take, so that what is beside the pages and a page have room."""
+    """Tokens that head and tail may take, so that what is beside the pages and a page have room: a low one
+    where the window is small."""
     lead = context.cost(archive_messages(Archive(0, context.messages[:1], "")))
     lead -= context.estimator.overhead
-    reserve = lead + _facts_room(context) + layout.tokens
+    low = layout.billing.tokens(layout.width, layout.page_height(max(1, layout.rows // _LOW)))
+    page = min(layout.tokens, max(low, context.budget.safe // _LOW))
+    reserve = lead + _facts_room(context) + page
     least = context.estimator.overhead + sum(context.costs[: context.head]) + context.after[context.last_cut]
     return max(context.budget.safe - reserve, min(context.budget.safe // 2, least))
 
@@ -246,7 +257,7 @@ def _pages_to_keep(former: Archive | None, layout: Layout) -> Pagination | None:
     """Pages of an earlier compaction, if they were for the same reader."""
     if former is None or former.layout != layout.name or not former.pages:
         return None
-    return Pagination.of(former.source, former.listed, former.prices, former.starts)
+    return Pagination.of(former.printed, former.listed, former.prices, former.starts, former.chapters)
 
 
 def _break_even(context: Context, before: int, after: int) -> int | None:

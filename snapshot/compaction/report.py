@@ -37,6 +37,7 @@ class Report:
         left_out: characters of the middle that no page in the request shows; they are in the archive.
         facts, facts_left_out: exact strings that travel as text, and those there was no room for.
         orphans, unanswered, empty: repairs of the conversation.
+        orphans_named: results that are not sent since no call before them waits for them, a sentence each.
         redactions: credentials replaced, by kind.
         folded: characters that no page shows, by kind of fold.
         code_points: characters that pages show as code points, for want of a glyph, by script or kind.
@@ -65,6 +66,7 @@ class Report:
     facts: int = 0
     facts_left_out: int = 0
     orphans: int = 0
+    orphans_named: tuple[str, ...] = ()
     unanswered: int = 0
     empty: int = 0
     redactions: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -98,12 +100,11 @@ class Report:
             lines.append(
                 f"left out   {self.left_out:,} characters of the oldest middle; the archive has them"
             )
-        for label, count in (
-            ("orphans", self.orphans),
-            ("unanswered", self.unanswered),
-        ):
-            if count:
-                lines.append(f"{label:<10} {count:,}")
+        lines += [f"orphan     {named}" for named in self.orphans_named]
+        if self.orphans > len(self.orphans_named):
+            lines.append(f"orphans    {self.orphans - len(self.orphans_named):,} more")
+        if self.unanswered:
+            lines.append(f"unanswered {self.unanswered:,}")
         for label, counts in (
             ("redacted", self.redactions),
             ("folded", self.folded),

@@ -14,6 +14,7 @@ from snapshot.compaction.assemble import CONTINUED, archive_messages
 from snapshot.compaction.boundaries import repair
 from snapshot.errors import ArchiveError
 from snapshot.messages import Image, Message, Part, Text, ToolCall, ToolResult, Transcript
+from snapshot.requests.fallback_text import ERROR
 from snapshot.requests.tool_pairing import renamed
 
 __all__ = ["is_frame", "restored"]
@@ -204,9 +205,9 @@ def _is_sent(message: Message, sent: Message, original: Message) -> bool:
 
 
 def _without_pages(parts: Sequence[Part]) -> list[object]:
-    """The parts without ids, with a mark for each image."""
+    """The parts without ids, with a mark for each image, and of a result its words."""
     return [
-        (part.is_error, _without_pages(part.content))
+        _words_of(part)
         if isinstance(part, ToolResult)
         else (part.name, part.arguments)
         if isinstance(part, ToolCall)
@@ -215,3 +216,10 @@ def _without_pages(parts: Sequence[Part]) -> list[object]:
         else part
         for part in parts
     ]
+
+
+def _words_of(result: ToolResult) -> str:
+    """The words of a result without the blanks between them: some APIs have one text of it, its images behind
+    it or elsewhere, and say in words that it is an error."""
+    words = "".join("".join(item.text.split()) for item in result.content if isinstance(item, Text))
+    return words.removeprefix("".join(ERROR.split()))

@@ -95,6 +95,8 @@ def chosen(
 ) -> tuple[Statement, ...]:
     """The statements that there is room for, in their order: pinned ones, then the newest.
 
+    Of those that say the same ("Go on.") only the newest counts, beside what the request has already.
+
     Args:
         statements: all, in their order.
         costs: tokens of each.
@@ -102,7 +104,8 @@ def chosen(
         shown: offsets of those that the request has already: as long as all of these and all new ones fit,
             nothing that stands before the newest page changes.
     """
-    pinned = sum(cost for item, cost in zip(statements, costs, strict=True) if item.pinned)
+    newest = _newest_of_equal(statements)
+    statements, costs = _only(statements, costs, newest | shown)
     total = sum(
         cost
         for item, cost in zip(statements, costs, strict=True)
@@ -112,6 +115,8 @@ def chosen(
         return tuple(
             item for item in statements if item.pinned or item.offset in shown or item.offset > max(shown)
         )
+    statements, costs = _only(statements, costs, newest)
+    pinned = sum(cost for item, cost in zip(statements, costs, strict=True) if item.pinned)
     room = (budget if sum(costs) <= budget else int(budget * _ROOMY)) - pinned
     kept: set[int] = set()
     for number in range(len(statements) - 1, -1, -1):
@@ -123,3 +128,22 @@ def chosen(
         else:
             room = 0  # an older one may have been withdrawn by this one
     return tuple(item for number, item in enumerate(statements) if number in kept)
+
+
+def _newest_of_equal(statements: Sequence[Statement]) -> frozenset[int]:
+    """Offsets of the statements behind which nobody says the same again, and of pinned ones."""
+    last = {_words(item.text): item.offset for item in statements}
+    return frozenset(last.values()) | {item.offset for item in statements if item.pinned}
+
+
+def _words(text: str) -> str:
+    """What a statement says, without regard to case, spaces, and the sign that ends it."""
+    return " ".join(text.casefold().split()).rstrip(".!… ")
+
+
+def _only(
+    statements: Sequence[Statement], costs: Sequence[int], offsets: frozenset[int]
+) -> tuple[list[Statement], list[int]]:
+    """The statements at some offsets, with their costs."""
+    kept = [number for number, item in enumerate(statements) if item.offset in offsets]
+    return [statements[number] for number in kept], [costs[number] for number in kept]

@@ -20,7 +20,8 @@ from snapshot.compaction.candidate import Candidate
 from snapshot.compaction.context import Context
 from snapshot.compaction.image_rung import without
 from snapshot.compaction.limits import bytes_left, usable
-from snapshot.compaction.pagination import Pagination, paginate
+from snapshot.compaction.paginate import paginate
+from snapshot.compaction.pagination import Pagination
 from snapshot.compaction.places import is_place, place
 from snapshot.compaction.replaced import LARGE_TEXT, attachments, result_text, with_parts
 from snapshot.compaction.summary.clip import boundary, clip, one_line

@@ -40,7 +40,8 @@ def class_of(text: str) -> str:
             pass
         else:
             return "JSON"
-    lines = [line for line in stripped.split("\n") if line.strip()]
+    # Without the blanks around them, which decide nothing and would be gone through again at each.
+    lines = [bare for line in stripped.split("\n") if (bare := line.strip())]
     coded = sum(1 for line in lines if _CODE_LINE.match(line))
     if len(lines) > 2 and (coded * 3 > len(lines) or len(_NUMBERED.findall(stripped)) * 10 > 8 * len(lines)):
         return "code"
@@ -49,7 +50,8 @@ def class_of(text: str) -> str:
 
 def is_code_line(line: str) -> bool:
     """Whether a single line is code, a log or data: it has the signs of code, or few words for its length."""
-    if _CODE_LINE.match(line) or _NUMBERED.match(line):
+    bare = line.strip()
+    if _CODE_LINE.match(bare) or _NUMBERED.match(bare):
         return True
     worded = sum(char.isalpha() or char in " ,.'" for char in line)
     return worded * 10 < 8 * len(line)

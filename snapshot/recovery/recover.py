@@ -7,11 +7,11 @@ what comes back is smaller than what was refused.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Unpack
 
-from snapshot.compaction.archive import Archive
+from snapshot.compaction.archive import Archive, Refusal
+from snapshot.compaction.assemble import archive_messages
 from snapshot.compaction.body import body_bytes
 from snapshot.compaction.boundaries import repair
 from snapshot.compaction.compact import (
@@ -28,7 +28,7 @@ from snapshot.compaction.replaced import attachments
 from snapshot.compaction.result import Compaction
 from snapshot.compaction.usage import context_usage
 from snapshot.errors import CannotFit, NotOverflow
-from snapshot.messages import File, Image, Message, Transcript
+from snapshot.messages import File, Image, Message, Text, Transcript
 from snapshot.models.profile import ModelProfile
 from snapshot.pages.layout import layout_for
 from snapshot.recovery.classify import ErrorClass, classify_error
@@ -42,10 +42,19 @@ _LEAST, _MOST = 0.5, 4.0
 # Shares of the window that what stands beside the messages may take, as the figures have it: one after the
 # other, should the messages have no room. Nothing makes it smaller.
 _SHARES_BESIDE = (1.0, 0.5, 0.0)
+# Shares of what was refused that a request may take where figures help no more.
+_SHARES_BELOW = (0.6, 0.3)
+# Refusals of which tokens are not the measure.
+_COUNTED = ("images", "documents", "bytes")
 # Figures below this share of what a history is estimated at are not of that history.
 _NEAR = 0.8
 # Share of the window that what stands beside the messages hardly exceeds.
 _MOST_BESIDE = 0.5
+# A request of which the messages take a small share of the window by estimate, and which is too large where
+# they take twice that, is not made to fit by fewer of them.
+_TINY, _DOUBLE = 0.05, 2
+# What is sent beside the messages is named where it takes more than this part of the window.
+_MUCH_BESIDE = 4
 # Of a limit on bytes that the error does not name, what is used.
 _ROOM = 0.9
 
@@ -104,6 +113,8 @@ def recover(
             what = f"this is no overflow but {cause.kind}: {cause.text[:200]}"
         raise NotOverflow(what, kind=cause.kind)
     sent = sent.that_fits(cause, window)
+    plain = Estimator(reader)
+    refused = plain.messages(sent.messages) + sent.page_tokens
 
     def made(corrected: Options, correction: Correction) -> Compaction:
         return compacted(
@@ -116,11 +127,19 @@ def recover(
             correction=correction,
         )
 
-    *likely, roomy = _corrections(chosen, cause, sent, reader)
-    for corrected, correction in likely:
-        with suppress(CannotFit):
-            return made(corrected, correction)
-    return made(*roomy)
+    failure: CannotFit | None = None
+    if cause.kind not in _COUNTED and _is_hopeless(cause, sent, window):
+        raise _cannot_fit(None, cause, sent, window)
+    for corrected, correction in _corrections(chosen, cause, sent, reader):
+        try:
+            done = made(corrected, correction)
+        except CannotFit as cannot:
+            failure = cannot
+            continue
+        # An estimate that weighs text anew may find large pages smaller than a little text.
+        if cause.kind in _COUNTED or plain.messages(done.transcript.messages) < refused:
+            return _remembered(done, cause, sent)
+    raise _cannot_fit(failure, cause, sent, window)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,19 +147,25 @@ class _Sent:
     """What the rejected request held.
 
     Attributes:
-        messages: its messages, without the pages of `tiers`.
-        tiers: layout of each page that stood in place of other messages.
+        messages: its messages, without the pages that stood in place of others.
+        pages, page_tokens: these pages, and what they took.
         whole: the full history.
         estimator: corrected by the usage that was reported.
+        sure: whether that is certain.
+        former: what the archive knows of the refusal before.
+        own: what the archive's form of it is estimated at, where it may have been sent.
         form: "whole", or "projected" where an archive's pages or summary stood for a part of it.
     """
 
     messages: tuple[Message, ...]
-    tiers: tuple[str, ...]
+    pages: int
+    page_tokens: int
     whole: tuple[Message, ...]
     estimator: Estimator
     form: Literal["whole", "projected"]
     sure: bool = True
+    former: Refusal | None = None
+    own: int = 0
 
     @classmethod
     def of(
@@ -158,35 +183,83 @@ class _Sent:
         whole = (*full.messages, *draft)
         estimator = context_usage(repair(whole)[0], reader, overhead=options.overhead).estimator
         if archive is None or archive.light:
-            return cls(given, (), whole, estimator, "whole" if full is transcript else "projected")
+            return cls(given, 0, 0, whole, estimator, "whole" if full is transcript else "projected")
         if full is not transcript:
-            return cls(given, (), whole, estimator, "projected")
-        # The full history: what was sent of it is, if anything, what the archive left, and its pages.
-        left = (*whole[: archive.head], *whole[archive.boundary :])
-        return cls(left, archive.tiers, whole, estimator, "projected", sure=False)
+            return cls(given, 0, 0, whole, estimator, "projected")
+        # The full history: what was sent of it is, if anything, what the archive left, with what stands in
+        # place of the rest: pages, and the text beside them.
+        words = (
+            replace(message, parts=tuple(part for part in message.parts if isinstance(part, Text)))
+            for message in archive_messages(archive)
+        )
+        left = (*whole[: archive.head], *words, *whole[archive.boundary :])
+        prices = archive.prices or tuple(layout_for(name=name).tokens for name in archive.tiers)
+        made = cls(left, len(prices), sum(prices), whole, estimator, "projected", sure=False)
+        return replace(made, former=archive.refusal, own=made.tokens())
 
     def tokens(self) -> int:
         """What it was estimated to take."""
-        return self.estimator.messages(self.messages) + self.page_tokens()
+        return self.estimator.messages(self.messages) + self.page_tokens
 
-    def page_tokens(self) -> int:
-        """What the pages took."""
-        return sum(layout_for(name=name).tokens for name in self.tiers)
+    def as_whole(self) -> _Sent:
+        """The full history as it is."""
+        return replace(self, messages=self.whole, pages=0, page_tokens=0, form="whole")
 
     def that_fits(self, cause: ErrorClass, window: int) -> _Sent:
         """Itself, or the full history as it is, where the error's figures are rather of that.
 
         They have to be near it, and so large that what the archive left cannot have them: it went out with
-        tools that nobody told of, most likely, but these hardly fill half of a window.
+        tools that nobody told of, most likely, but these hardly fill half of a window. Where the archive was
+        made for a refusal, the figures then and now tell: of what came back then, or of the history again.
         """
         real = _requested(cause, 0)
         if self.sure or not real:
             return self
-        whole = replace(self, messages=self.whole, tiers=(), form="whole")
+        whole = self.as_whole()
         own, other = self.tokens(), whole.tokens()
+        if (former := self.former) is not None:
+            grown = other - former.whole
+            answer = former.answer + grown
+            beside = max(0, former.tokens - former.sent)
+            of_answer = min(abs(real - answer), abs(real - answer - beside))
+            return self if of_answer < abs(real - former.tokens - grown) else whole
         nearer = max(real, other) * own < max(real, own) * other and real * 2 > other + own
         beside = real - own
         return whole if nearer and real >= _NEAR * other and beside > _MOST_BESIDE * window else self
+
+
+def _remembered(done: Compaction, cause: ErrorClass, sent: _Sent) -> Compaction:
+    """The compaction whose archive knows what was refused, for the next time that this is not enough."""
+    real = _requested(cause, 0)
+    if done.archive is None or not real:
+        return done
+    answer = sent.estimator.messages(done.transcript.messages)
+    refusal = Refusal(real, sent.as_whole().tokens(), sent.own or sent.tokens(), answer)
+    return replace(done, archive=replace(done.archive, refusal=refusal))
+
+
+def _is_hopeless(cause: ErrorClass, sent: _Sent, window: int) -> bool:
+    """Whether hardly anything was sent of the conversation, so that to send less of it is no cure."""
+    real, own = _requested(cause, 0), sent.tokens() - sent.estimator.overhead
+    return own < _TINY * window and (not real or real - _DOUBLE * own >= window)
+
+
+def _cannot_fit(failure: CannotFit | None, cause: ErrorClass, sent: _Sent, window: int) -> CannotFit:
+    """Why nothing smaller than what was refused is left, and what to do."""
+    own = sent.tokens()
+    smallest, limit = (failure.smallest, failure.limit) if failure is not None else (own, window)
+    why = str(failure) if failure is not None else "fewer messages are no cure"
+    real = _requested(cause, 0)
+    beside = (real or 0) - own + sent.estimator.overhead
+    if not real or beside > window // _MUCH_BESIDE:
+        said = f"the provider counted {real:,} tokens" if real else "the request was refused"
+        fills = f"fills about {beside:,}" if real else "must fill most"
+        why = (
+            f"{said}, the messages take about {own:,} of {window:,}: what is sent beside them (tools, system "
+            f"text) {fills} of the window; send fewer tools or a shorter system text, or take a model with a "
+            f"larger window; {why}"
+        )
+    return CannotFit(why, smallest=smallest, limit=limit)
 
 
 def _requested(cause: ErrorClass, window: int) -> int | None:
@@ -205,12 +278,15 @@ def _corrections(
 ) -> Iterator[tuple[Options, Correction]]:
     """Settings and correction by what the error says about limits and the size of the request; then others
     that leave more room, should these leave none."""
-    if cause.kind in ("images", "documents", "bytes"):
+    if cause.kind in _COUNTED:
         yield _corrected(options, cause, sent, reader)
         return
     seen: list[tuple[Options, Correction]] = []
-    for share in _SHARES_BESIDE:
-        found = _corrected_tokens(options, cause, sent, reader, share)
+    *shares, nothing = (_corrected_tokens(options, cause, sent, reader, share) for share in _SHARES_BESIDE)
+    # Before all is blamed on the text: whatever it was, much less of it.
+    changed, plain = nothing
+    less = ((changed, replace(plain, scale=1.0, below=share)) for share in _SHARES_BELOW)
+    for found in (*shares, *less, nothing):
         if found not in seen:
             yield found
             seen.append(found)
@@ -228,7 +304,7 @@ def _corrected(
         kind, key = (
             (Image, "images_per_request") if cause.kind == "images" else (File, "documents_per_request")
         )
-        count = sum(isinstance(item, kind) for item in shown) + (len(sent.tiers) if kind is Image else 0)
+        count = sum(isinstance(item, kind) for item in shown) + (sent.pages if kind is Image else 0)
         stated = cause.limit if cause.unit == cause.kind else None
         limit = min(stated if stated is not None else count // 2, max(0, count - 1), known.get(key, count))
         limits = {**options.limits, key: limit}
@@ -259,7 +335,7 @@ def _corrected_tokens(
     # Only text is estimated: what is sent beside the messages, and images, cost what they cost.
     estimator = sent.estimator
     images = sum(estimator.image(item) for item in attachments(sent.messages) if isinstance(item, Image))
-    fixed = estimator.overhead + images + sent.page_tokens()
+    fixed = estimator.overhead + images + sent.page_tokens
     text = estimator.messages(sent.messages) - estimator.overhead - images
     real = requested or int(window * _AT_LEAST)
     changed = replace(options, window=window)

@@ -148,7 +148,7 @@ def _openai(at: int, role: str, message: dict[str, Any]) -> Iterator[Piece]:
         blocks = _blocks(at, role, content, block=_openai_block)
         yield from (replace(bit, within=role == "tool") for bit in blocks)
     for call in calls if isinstance(calls, list) else ():
-        body = call.get(call.get("type", "function")) if isinstance(call, dict) else None
+        body = call.get(str(call.get("type", "function"))) if isinstance(call, dict) else None
         if isinstance(call, dict) and isinstance(body, dict):
             yield Piece(at, role, "call", _text_of(call, "id"), _text_of(body, "name"))
             if not isinstance(body.get("arguments", body.get("input")), str):

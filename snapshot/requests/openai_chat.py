@@ -165,7 +165,7 @@ def _is_sound(message: Message) -> bool:
 
 def _is_sound_call(call: Any) -> bool:
     """Whether the arguments of a call are text, whatever the text is: the model wrote it."""
-    body = call.get(call.get("type", "function")) if isinstance(call, dict) else None
+    body = call.get(str(call.get("type", "function"))) if isinstance(call, dict) else None
     return isinstance(body, dict) and isinstance(body.get("arguments", body.get("input")), str)
 
 

@@ -12,7 +12,7 @@ import threading
 from array import array
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from snapshot.source.known_lines import FEWEST, KnownLines, follows
 from snapshot.source.marks import FIELD, REPEAT
-from snapshot.source.text import Elision, Repeat, Source
+from snapshot.source.text import Elision, Moved, Repeat, Source
 
 __all__ = ["folded", "forget"]
 
@@ -32,7 +32,7 @@ _WORDS, _LABEL = 40, 40
 _TELLING = 6  # letters and digits of words that tell one block from others
 _SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 # Conversations that are kept, and folded sources of each; texts of so few characters are not worth it.
-_MOST, _FOLDS, _FEW = 2, 4, 1 << 13
+_MOST, _FOLDS, _FEW = 2, 12, 1 << 13
 
 
 def _label(head: str) -> str:
@@ -222,7 +222,7 @@ class _Fold:
             self.source = source
             return
         new = self._repeats[len(old.repeats) :]
-        moved = _Moved(self._repeats)
+        moved = Moved(self._repeats)
         marks = [*map(moved, source.marks[len(given.marks) :]), *(repeat.start for repeat in new)]
         self.source = replace(
             source,
@@ -238,17 +238,6 @@ class _Fold:
             ),
             repeats=tuple(self._repeats),
         )
-
-
-class _Moved:
-    """Offsets of the original text in the folded one; offsets inside a block are not asked for."""
-
-    def __init__(self, repeats: Sequence[Repeat]) -> None:
-        self._stops = [repeat.original_stop for repeat in repeats]
-        self._shifts = [0, *(repeat.stop - repeat.original_stop for repeat in repeats)]
-
-    def __call__(self, offset: int) -> int:
-        return offset + self._shifts[bisect_right(self._stops, offset)]
 
 
 class _Known:
@@ -277,7 +266,7 @@ def _beginning(folded: Source, source: Source) -> Source:
     marks, elisions = len(source.marks) + count, len(source.elisions)
     return replace(
         source,
-        text=folded.text[: _Moved(repeats)(len(source.text))] if repeats else source.text,
+        text=folded.text[: Moved(repeats)(len(source.text))] if repeats else source.text,
         marks=folded.marks[:marks],
         spans=folded.spans[: len(source.spans)],
         elisions=folded.elisions[:elisions],

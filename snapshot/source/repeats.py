@@ -22,13 +22,14 @@ forges one.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from snapshot.source.marks import REPEAT
-from snapshot.source.text import Repeat, Source
+from snapshot.source.text import Moved, Repeat, Source
 
-__all__ = ["expand_repeats", "fold_repeats", "folded_offset", "original_span"]
+__all__ = ["expand_repeats", "fold_chapters", "fold_repeats", "folded_offset", "original_span"]
 
 _REFERENCE = re.compile(
     rf"{REPEAT}(?:the line above, (?P<more>\d+) times? more"
@@ -51,6 +52,47 @@ def fold_repeats(source: Source, *, visible_from: int = 0) -> Source:
     from snapshot.source.folding import folded
 
     return folded(source, visible_from)
+
+
+def fold_chapters(source: Source, starts: Sequence[int]) -> Source:
+    """The source in chapters, each with references to what itself has shown, and none to an earlier one.
+
+    From the start of any chapter on, it is what the chapters from that one on are alone.
+
+    Args:
+        source: source text without references.
+        starts: offset in it of each chapter, ascending; what stands before the first stays as it is.
+
+    Raises:
+        ValueError: a chapter begins within lines that the one before it says by a reference.
+    """
+    folds = [fold_repeats(source, visible_from=start) for start in starts]
+    if len(folds) == 1 or not any(folded.repeats for folded in folds):
+        return folds[0] if folds else source
+    pieces = [source.text[: starts[0]]]
+    length = starts[0]
+    repeats: list[Repeat] = []
+    for folded, start, stop in zip(folds, starts, [*starts[1:], len(source.text)], strict=True):
+        end = folded_offset(folded, stop)
+        if original_span(folded, end, end)[0] != stop:
+            raise ValueError("a chapter begins within a reference")
+        repeats += [
+            Repeat(
+                one.start - start + length, one.stop - start + length, one.original_start, one.original_stop
+            )
+            for one in folded.repeats[: bisect_left(folded.repeats, end, key=lambda repeat: repeat.start)]
+        ]
+        pieces.append(folded.text[start:end])
+        length += end - start
+    moved = Moved(repeats)
+    return replace(
+        source,
+        text="".join(pieces),
+        marks=tuple(sorted([*map(moved, source.marks), *(repeat.start for repeat in repeats)])),
+        spans=tuple((moved(start), moved(stop)) for start, stop in source.spans),
+        elisions=tuple(replace(item, offset=moved(item.offset)) for item in source.elisions),
+        repeats=tuple(repeats),
+    )
 
 
 def expand_repeats(text: str, marks: Iterable[int], *, most: int | None = None) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Elision", "Repeat", "Source", "slice_of"]
+__all__ = ["Elision", "Moved", "Repeat", "Source", "slice_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +57,15 @@ def slice_of(source: Source, start: int, stop: int) -> Source:
     """The half-open span of a source as a source of its own; spans, elisions and repeats are left behind."""
     low, high = bisect_left(source.marks, start), bisect_left(source.marks, stop)
     return Source(source.text[start:stop], tuple(mark - start for mark in source.marks[low:high]))
+
+
+class Moved:
+    """Offsets of the original text in the folded one; offsets inside a block are not asked for."""
+
+    def __init__(self, repeats: Sequence[Repeat]) -> None:
+        self._stops = [repeat.original_stop for repeat in repeats]
+        self._shifts = [0, *(repeat.stop - repeat.original_stop for repeat in repeats)]
+
+    def __call__(self, offset: int) -> int:
+        """The offset in the folded text."""
+        return offset + self._shifts[bisect_right(self._stops, offset)]
