@@ -449,3 +449,19 @@ def test_equal_ids_change_nothing_but_ids(api):
         assert not check(sent, api)
         assert len(set(call_ids(sent[key], api))) == (1 if api == "gemini" else 2)
     assert given == before
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("order", [(0, 1), (1, 0), (0, 0, 1), (1, 1, 0)])
+def test_a_call_that_runs_at_the_end_is_the_last_thing_there(api, order):
+    """A provider's own call of another API becomes words, and no call of this one runs behind words."""
+    bodies = (
+        ("server_tool_use", {"type": "server_tool_use", "name": "web_search", "input": {}}),
+        ("executableCode", {"executableCode": {"code": "1", "language": "PYTHON"}}),
+    )
+    parts = tuple(
+        Opaque(bodies[which][0], json.dumps(bodies[which][1] | ({} if which else {"id": f"s{number}"})))
+        for number, which in enumerate(order)
+    )
+    conversation = Transcript((Message("user", (Text("Look."),)), Message("assistant", parts)), "anthropic")
+    assert not list(check(request(conversation, api), api))

@@ -24,6 +24,7 @@ __all__ = [
     "Family",
     "Kind",
     "Sealed",
+    "api_of",
     "family_of",
     "kind_of",
     "pair_id",
@@ -149,6 +150,12 @@ def family_of(part: Part) -> Family | None:
         return _PARTS[type(part)]
     kind = _OPAQUE.get(part.kind)
     return kind.family if kind is not None and kind.whole else None
+
+
+def api_of(part: Opaque) -> str:
+    """The API that a part kept whole is of; "" for a kind that nobody knows."""
+    kind = _OPAQUE.get(part.kind)
+    return kind.api if kind is not None else ""
 
 
 def pair_id(part: Opaque) -> str:

@@ -16,7 +16,7 @@ from itertools import chain, groupby
 from typing import Any, TypeAlias, cast
 
 from snapshot.messages import Message, Opaque, Part, Text, ToolCall, ToolResult
-from snapshot.parts.kinds import family_of, pair_id, words_of_opaque
+from snapshot.parts.kinds import api_of, family_of, pair_id, words_of_opaque
 
 __all__ = [
     "NO_OUTPUT",
@@ -280,7 +280,8 @@ def torn(parts: Sequence[Part], *, last: bool = False) -> frozenset[int]:
 
     Args:
         parts: of one message of the assistant.
-        last: whether nothing follows it. Calls at its end may still be running then.
+        last: whether nothing follows it. Calls at its end may still be running then, those of one API: what is
+            another's becomes words, behind which none runs.
     """
     half: set[int] = set()
     waiting: dict[str, deque[int]] = defaultdict(deque)
@@ -296,11 +297,16 @@ def torn(parts: Sequence[Part], *, last: bool = False) -> frozenset[int]:
                 half.add(number)
     open_calls = {number for queue in waiting.values() for number in queue}
     if last:
+        runs = [number for number in open_calls if _api(parts[number]) == _api(parts[-1])]
         at = len(parts) - 1
-        while at in open_calls:
+        while at in runs:
             open_calls.remove(at)
             at -= 1
     return frozenset(half | open_calls)
+
+
+def _api(part: Part) -> str:
+    return api_of(part) if isinstance(part, Opaque) else ""
 
 
 def mended(message: Message, *, last: bool = False) -> tuple[Message, int]:
