@@ -217,7 +217,7 @@ def test_blanks_of_any_number_are_told_at_once():
 def test_what_is_encoded_is_json():
     value = {"a": float("nan"), "b": [float("-inf"), Number("1e999")], "c": 1.5}
     text = encode(value, json.dumps)
-    assert text == '{"a": "nan", "b": ["-inf", 1e999], "c": 1.5}'
+    assert text == '{"a": "NaN", "b": ["-Infinity", 1e999], "c": 1.5}'
     strict(text.encode())
     assert read(b'\xef\xbb\xbf{"a": 1, "a": "\t", "b": 2.50}') == {"a": "\t", "b": 2.5}
 

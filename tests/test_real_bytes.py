@@ -255,7 +255,8 @@ def test_what_was_counted_is_not_drawn_again(monkeypatch: pytest.MonkeyPatch):
     done = snapshot.compact(conversation, model="claude-haiku-4-5", trigger="manual", limits=limits)
     assert done.archive is not None
     assert done.archive.sizes
-    kept = set(done.archive.printed_pages)
+    # The last one, which is shorter, may be weighed once for each way to set what is before it.
+    kept = set(done.archive.printed_pages[:-1])
     assert sum(span in kept for span in drawn) == len(kept)
     before = len(drawn)
     snapshot.compact(done.transcript, model="claude-haiku-4-5", archive=done.archive, limits=limits)

@@ -73,7 +73,7 @@ class Layout:
 
     @property
     def way(self) -> str:
-        """How its pages are read, as `snapshot.source.marks.reading_guide` says it."""
+        """The way that its pages are read, by the names of `snapshot.source.marks.reading_guide`."""
         return "lines" if self.text_columns else "columns" if self.flow_columns > 1 else "rows"
 
     @property

@@ -157,7 +157,7 @@ def encode(value: Any, dumps: Callable[[Any], str]) -> str:
 
     `dumps` writes JSON in whatever style. It sees a text in place of each such number, which begins with more
     signs `@` than any other text in the value. A number that JSON does not know (NaN, infinities) is written
-    as its name, a text: what comes out is JSON whatever came in.
+    as its name (`NaN`, `-Infinity`), a text: what comes out is JSON whatever came in.
     """
     scalars = list(_scalars(value))
     if not any(isinstance(item, float) and not _is_plain(item) for item in scalars):
@@ -171,7 +171,7 @@ def encode(value: Any, dumps: Callable[[Any], str]) -> str:
             digits.append(item.digits)
             return f"{mark}{len(digits) - 1}"
         if isinstance(item, float) and not math.isfinite(item):
-            return str(item)
+            return json.dumps(item)
         if isinstance(item, dict):
             return {key: marked(inner) for key, inner in cast("dict[str, Any]", item).items()}
         if isinstance(item, list):

@@ -280,8 +280,8 @@ def torn(parts: Sequence[Part], *, last: bool = False) -> frozenset[int]:
 
     Args:
         parts: of one message of the assistant.
-        last: whether nothing follows it. Calls at its end may still be running then, those of one API: what is
-            another's becomes words, behind which none runs.
+        last: whether nothing follows it. Calls at its end may still be running then, those of one API: what
+            is another's becomes words, behind which none runs.
     """
     half: set[int] = set()
     waiting: dict[str, deque[int]] = defaultdict(deque)
