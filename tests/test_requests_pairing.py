@@ -265,7 +265,7 @@ def test_open_calls_along_a_path():
 
 
 def test_growth_is_linear():
-    """One id over and over, most of it without a result: ten times as long for ten times as much, and not a hundred."""
+    """One id over and over, most of it without a result: ten times as much takes ten times as long."""
 
     def seconds(count: int) -> float:
         parts: list[tuple[Part, ...]] = [
