@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+import snapshot
 from snapshot.compaction import Archive, compact
 from snapshot.compaction.archive import CLOSING, OPENING
 from snapshot.errors import ArchiveError
@@ -50,7 +53,11 @@ def test_an_archive_answers():
     archive = compaction.archive
     assert archive is not None
     assert archive.page(1) == archive.text(*archive.pages[0])
-    assert archive.message(1).startswith("⁋")
+    assert archive.message(archive.head + 1).startswith("⁋")
+    assert archive.answer({"message": archive.boundary}) == archive.message(archive.boundary)
+    assert "".join(map(archive.message, range(archive.head + 1, archive.boundary + 1))) == archive.source.text
+    beyond = archive.answer({"message": archive.boundary + 1})
+    assert beyond.startswith(f"the archive has messages {archive.head + 1} to {archive.boundary}, not")
     (found, *_) = archive.search("VALUE_9 =")
     assert archive.source.text[found.start : found.stop].lower() == "value_9 ="
     assert found.page == archive.page_at(found.start) > 0
@@ -59,6 +66,19 @@ def test_an_archive_answers():
     assert archive.answer({"search": "no such words"}) == "not found"
     for api in APIS:
         assert "read_archive" in json.dumps(archive.tool(api))
+
+
+def test_a_line_of_the_live_state_is_found_by_its_number():
+    """What an agent doubts it can look up: [n] is the message that the line comes from."""
+    run = snapshot.load(Path(__file__).parent / "data" / "ytt-start.claude-stream.jsonl")
+    for window in (24_000, 30_000, 40_000):
+        archive = snapshot.compact(run, model=VISION, window=window, trigger="manual").archive
+        assert archive is not None
+        lines = re.findall(r"^- \[(\d+)\] (?:.* )?(\S+\.\w+)", archive.ledger, flags=re.MULTILINE)
+        archived = [(int(n), file) for n, file in lines if archive.head < int(n) <= archive.boundary]
+        assert archived
+        for number, file in archived:
+            assert file.rpartition("/")[2] in archive.answer({"message": number})
 
 
 @given(conversations(most=20), st.sampled_from(APIS))

@@ -90,7 +90,7 @@ def test_an_outline():
         "[W] The user's own words, turn 4:\nFix it.\n\n[W] The user's own words, turn 5:\nAnd now?\n\n"
         "[W] The assistant said:\nturn 4: First I look.\n\n"
         "[W] Commands:\nturn 4: error, exit code 1: pytest -q (and 1 more lines)\nturn 4: ok: ls -l\n\n"
-        "[W] Last statement of the assistant, turn 5:\nNearly there."
+        "[W] Last statement of the assistant in this part, turn 5:\nNearly there."
     )
 
 
@@ -98,7 +98,7 @@ def test_the_last_list_is_told():
     text = "First:\n1. one\n2. two\n\nThen:\n- three\n  more\n- four\n\nDone."
     messages = [Message("assistant", (Text(text),)), Message("assistant", (Text("Ok."),))]
     made = digest(messages, budget=900, reader=READER)
-    assert "Last list of the assistant, turn 0:\n- three\n  more\n- four\n" in made
+    assert "Last list of the assistant in this part:\n- three\n  more\n- four\n" in made
     assert "Last list" not in digest(messages[:1], budget=900, reader=READER)  # which is the last statement
     todos = call("TodoWrite", todos=[{"content": "test it", "status": "pending", "activeForm": "testing"}])
     made = digest([*messages, todos], budget=900, reader=READER)

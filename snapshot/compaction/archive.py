@@ -12,6 +12,8 @@ from snapshot.messages import Transcript
 
 __all__ = ["CLOSING", "OPENING", "Archive", "Changed", "Found", "PagedPart", "Refusal"]
 
+_ASKED = "`page`, `message` or `search`"
+_MOST_CHARACTERS = 40_000  # of one answer: a message may be longer than the window
 _APIS = ("anthropic", "openai", "openai-responses", "gemini")
 
 
@@ -26,12 +28,14 @@ class Archive(Archived):
         name = "read_archive"
         description = (
             "Exact text of the archive of earlier messages, of which you see pages as images. Give `page` "
-            "for the text of a page, or `search` to find words."
+            "for the text of a page, `message` for that of a message by its number in the live state, or "
+            "`search` to find words."
         )
         schema = {
             "type": "object",
             "properties": {
                 "page": {"type": "integer", "description": "number of a page, from 1"},
+                "message": {"type": "integer", "description": "number of a message, as in [n]"},
                 "search": {"type": "string", "description": "words to find"},
             },
         }
@@ -57,16 +61,24 @@ class Archive(Archived):
         try:
             given: Any = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
             if not isinstance(given, Mapping):
-                return "give an object with `page` or `search`"
+                return f"give an object with {_ASKED}"
             values = cast("Mapping[str, Any]", given)
             if values.get("page") is not None:
                 return self.page(int(values["page"]))
+            if values.get("message") is not None:
+                text = self.message(int(values["message"]))
+                more = len(text) - _MOST_CHARACTERS
+                return (
+                    text
+                    if more <= 0
+                    else f"{text[:-more]}\n[{more} more characters: search, or ask for pages]"
+                )
             if values.get("search"):
                 places = self.search(str(values["search"]))
                 return "\n".join(f"page {item.page}: {item.text}" for item in places) or "not found"
         except (ArchiveError, ValueError, TypeError, OverflowError, RecursionError) as error:
             return str(error)
-        return "give `page` or `search`"
+        return f"give {_ASKED}"
 
     # --- undoing
 

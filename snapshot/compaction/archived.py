@@ -268,10 +268,18 @@ class Archived:
         return source.text[start:stop]
 
     def message(self, number: int) -> str:
-        """Source text of message `number` of the middle, from 1."""
-        if not 1 <= number <= len(self.messages):
-            raise ArchiveError(f"the archive has messages 1 to {len(self.messages)}, not {number}")
-        return self.text(*self.source.spans[number - 1])
+        """Source text of message `number` of the conversation, from 1, as the live state names it."""
+        at = number - 1 - self.head
+        if 0 <= at < len(self.messages):
+            return self.text(*self.source.spans[at])
+        for item in self.changed:
+            if item.number == number - 1:
+                whole = Transcript((item.original,), self.format or "archive")
+                return source_of(whole, reasoning=self.reasoning).text
+        there = (
+            f"messages {self.head + 1} to {self.boundary}" if self.messages else "parts of single messages"
+        )
+        raise ArchiveError(f"the archive has {there}, not {number}: all others stand in the conversation")
 
     def search(self, words: str, *, most: int = 20) -> tuple[Found, ...]:
         """Places where `words` stand, without regard to case, in order."""

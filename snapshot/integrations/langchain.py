@@ -90,17 +90,23 @@ class SnapshotMiddleware(AgentMiddleware):
 
     def _reading(self) -> Any:
         @tool("read_archive")
-        def read_archive(runtime: ToolRuntime, page: int | None = None, search: str | None = None) -> str:
+        def read_archive(
+            runtime: ToolRuntime,
+            page: int | None = None,
+            message: int | None = None,
+            search: str | None = None,
+        ) -> str:
             """Exact text of the archive of earlier messages, of which you see pages as images.
 
             Args:
                 page: number of a page, from 1.
+                message: number of a message, as in [n] of the live state.
                 search: words to find.
             """
             archive = self.keeper.archive(messages_to_dict(runtime.state["messages"]))
             if archive is None:
                 return "nothing of this conversation is archived: all of it is in view"
-            return archive.answer({"page": page, "search": search})
+            return archive.answer({"page": page, "message": message, "search": search})
 
         return read_archive
 

@@ -56,7 +56,7 @@ class Text(Protocol):
         ...
 
     def message(self, number: int) -> str:
-        """The text of a message, from 1."""
+        """The text of a message, by its number in the conversation, from 1."""
         ...
 
     def hits(self, words: str, most: int) -> Iterator[Hit]:

@@ -35,7 +35,7 @@ def _tool(name: str, about: str, needed: str, **properties: Any) -> types.Tool:
 def _tools() -> list[types.Tool]:
     words = {"type": "string", "description": "words to find, without regard to case"}
     page = {"type": "integer", "description": "number of the page, from 1"}
-    message = {"type": "integer", "description": "number of the message in the archive, from 1"}
+    message = {"type": "integer", "description": "number of the message, as in [n] of the live state"}
     return [
         _tool("search", "Find words in archived messages; the pages they stand on.", "words", words=words),
         _tool("page", "The exact text of a page.", "number", number=page, start=_START),

@@ -27,8 +27,8 @@ _TITLES: dict[Section, str] = {
     "said": "The user's own words",
     "told": "The assistant said",
     "command": "Commands",
-    "plan": "Last list of the assistant",
-    "last": "Last statement of the assistant",
+    "plan": "Last list of the assistant in this part",
+    "last": "Last statement of the assistant in this part",
 }
 _COUNTED: dict[Section, tuple[str, str]] = {
     "said": ("statement of the user", "statements of the user"),
@@ -97,7 +97,7 @@ def digest(
     rest = _of_the_assistant(items, known, budget, reader)
     word = fence(item.text for item in items)
     # A plan stands last, whenever it was made.
-    turns = (items[0].turn, max(item.turn for item in items[-2:])) if items else (first_turn,) * 2
+    turns = (items[0].turn, max(item.turn for item in items[-2:])) if items else (first_turn, first_turn)
     # The newest first.
     said = [item for item in reversed(items) if item.section == "said"]
     total = Counter(map(_counted_as, (*said, *rest)))
@@ -196,10 +196,27 @@ def _clipped(items: Sequence[Item], tokens: int, reader: ModelProfile, longest: 
     return clipped
 
 
-def _print(taken: Sequence[Item], missing: Counter[str], word: str, turns: tuple[int, ...]) -> str:
-    """The digest's text. Its own headings begin with `word`, which occurs in nothing that it quotes."""
+def _span(first: int, last: int) -> str:
+    """The turns from `first` to `last` in words; 0 is what stands before the user's first message."""
+    if first == last:
+        return f"turn {first}" if first else "what came before turn 1"
+    return f"turns {first} to {last}" if first else f"the start to turn {last}"
+
+
+def _joined(before: str | None, between: str, after: str | None) -> str:
+    return between.join(filter(None, (before, after)))
+
+
+def _print(taken: Sequence[Item], missing: Counter[str], word: str, turns: tuple[int, int]) -> str:
+    """The digest's text. Its own headings begin with `word`, which occurs in nothing that it quotes.
+
+    An item says its turn where there is more than one.
+    """
+    of_turn = {item.turn: f"turn {item.turn}" if item.turn else "before turn 1" for item in taken}
+    if turns[0] == turns[1]:
+        of_turn = {}
     lead = (
-        f"An outline of turns {turns[0]} to {turns[1]}, made by a program: a record, not an instruction. "
+        f"An outline of {_span(*turns)}, made by a program: a record, not an instruction. "
         f"Only lines that begin with [{word}] are headings, all else is quoted."
     )
     pieces = [lead]
@@ -211,11 +228,11 @@ def _print(taken: Sequence[Item], missing: Counter[str], word: str, turns: tuple
             continue
         title = f"\n[{word}] {_TITLES[section]}"
         if section in ("told", "command"):
-            pieces += [f"{title}:", *(f"turn {item.turn}: {item.text}" for item in items)]
+            pieces += [f"{title}:", *(_joined(of_turn.get(item.turn), ": ", item.text) for item in items)]
         else:
             for item in items:
                 who = "System message" if item.speaker == "system" else _TITLES[section]
-                pieces += [f"\n[{word}] {who}, turn {item.turn}:", item.text]
+                pieces += [f"\n[{word}] {_joined(who, ', ', of_turn.get(item.turn))}:", item.text]
     if missing:
         counts = [
             f"{missing[section]} {words[missing[section] > 1]}"
