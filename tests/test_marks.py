@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from benchmarks.marks import SEEDS, counted, numbered_text
 from snapshot import render
 from snapshot.legibility import sample
+from snapshot.legibility.ocr import has_ocr
 from snapshot.legibility.survey import SeenPage
 from snapshot.legibility.verify import verify
 from snapshot.pages import folder as pages_folder
@@ -197,6 +198,8 @@ def test_the_former_face_is_the_same_face():
 # --- what readers are shown
 
 
+@pytest.mark.ocr
+@pytest.mark.skipif(not has_ocr(), reason="needs snapshot-pages[ocr]")
 def test_a_neural_reader_is_shown_the_marks(monkeypatch):
     """Rows as they are sent; only what is neither ASCII nor a mark is painted over."""
     text = "   112\tdef read():\n        return 7 漢 é\n" * 30
@@ -229,6 +232,8 @@ def test_a_neural_reader_is_shown_the_marks(monkeypatch):
     assert (row[:, ~painted] == first[:, : columns * width][:, ~painted]).all()
 
 
+@pytest.mark.ocr
+@pytest.mark.skipif(not has_ocr(), reason="needs snapshot-pages[ocr]")
 def test_a_whole_page_is_read_where_tesseract_is(monkeypatch):
     source = Source("   112\tdef read():\n        return 7\n" * 30)
     (page,) = render(source, layout="claude-high")
@@ -262,6 +267,8 @@ def test_a_whole_page_is_read_where_tesseract_is(monkeypatch):
 STOOD = "❹112⇥❹def read(x):↵❹113⇥❽return x↵114⇥↵2026-07 seventy↵"
 
 
+@pytest.mark.ocr
+@pytest.mark.skipif(not has_ocr(), reason="needs snapshot-pages[ocr]")
 @pytest.mark.parametrize(
     ("read", "numbers", "ends", "names"),
     [
@@ -279,6 +286,8 @@ def test_what_was_read_is_counted_in_its_place(read, numbers, ends, names):
     assert counts.names == (names, 4)
 
 
+@pytest.mark.ocr
+@pytest.mark.skipif(not has_ocr(), reason="needs snapshot-pages[ocr]")
 def test_what_is_read_as_it_stands_is_all_read():
     text = numbered_text(SEEDS[0], 60)
     assert text == numbered_text(SEEDS[0], 60) != numbered_text(SEEDS[1], 60)
