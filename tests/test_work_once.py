@@ -65,7 +65,7 @@ def run_of(steps: int) -> Transcript:
     """An agent's run: files that are read, some again and again with the same text, and commands."""
     messages = [Message("user", (Text("Mend the importer, and keep docs/NOTES.md as it is."),))]
     for step in range(steps):
-        path = f"/work/src/part_{step % 7 if step % 3 else step}/module.py"
+        path = f"/repo/src/part_{step % 7 if step % 3 else step}/module.py"
         body = "\n".join(f"    value_{step // 2}_{row} = read_row({row})  # as before" for row in range(20))
         messages += [
             Message(
