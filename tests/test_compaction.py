@@ -146,8 +146,10 @@ def test_a_summary_is_not_counted_with_the_pages_that_were_tried_before():
     summarized = 0
     for window in range(1400, 2400, 10):
         compaction = shrink(conversation, window=window, trigger="target")
-        report = compaction.report if compaction is not None else None
-        used = [rung.name for rung in report.rungs if rung.freed] if report is not None else []
+        if compaction is None:
+            continue
+        report = compaction.report
+        used = [rung.name for rung in report.rungs if rung.freed]
         if used[-1:] == ["summarize"]:
             summarized += "snapshot" in used
             assert report.after == Estimator(profile_for(VISION)).messages(compaction.transcript.messages)
@@ -179,7 +181,8 @@ def test_a_large_part_is_on_pages_only_where_pages_can_be_sent(large):
     assert report.after == Estimator(profile_for(VISION)).messages(sent)
     assert images == report.pages == report.images
     said = "\n".join(texts(sent))
-    (part,) = compaction.archive.parts if compaction.archive else ()
+    assert compaction.archive is not None
+    (part,) = compaction.archive.parts
     assert part.text in (LONG, json.dumps({"content": LONG}))
     assert bool(part.pages) == (large in ("call", "system before a user"))
     assert ("page images between them" in said) == bool(part.pages)

@@ -411,7 +411,8 @@ def test_bytes_of_a_stream_come_as_they_are_sent(fake: FakeProvider, url: str) -
 
 @pytest.mark.parametrize("api", APIS)
 def test_a_provider_that_is_not_there(api: str, settings: dict[str, Any]) -> None:
-    with in_thread(**settings | {"upstream": f"http://127.0.0.1:{free_port()}"}) as url:
+    nowhere: dict[str, Any] = {**settings, "upstream": f"http://127.0.0.1:{free_port()}"}
+    with in_thread(**nowhere) as url:
         answer = post(url, path_of(api), body_of(api, steps_of(api, 1)))
         assert answer.status_code == 502
         assert "cannot reach 127.0.0.1" in answer.json()["error"]["message"]
