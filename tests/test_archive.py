@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import snapshot
 from snapshot.compaction import Archive, compact
 from snapshot.compaction.archive import CLOSING, OPENING
 from snapshot.errors import ArchiveError
-from snapshot.messages import Text, ToolCall, ToolResult
+from snapshot.messages import Message, Text, ToolCall, ToolResult
 from snapshot.requests import APIS
 from snapshot.requests.check import check
 from tests.conftest import examples
@@ -66,6 +67,23 @@ def test_an_archive_answers():
     assert archive.answer({"search": "no such words"}) == "not found"
     for api in APIS:
         assert "read_archive" in json.dumps(archive.tool(api))
+
+
+def test_a_message_longer_than_the_window_is_cut_and_says_so():
+    """A call of the tool must not bring back what the compaction took away."""
+    words = " ".join(f"w{number}" for number in range(40_000))
+    conversation = long_conversation(30)
+    conversation = replace(
+        conversation,
+        messages=(*conversation.messages[:2], Message("user", (Text(words),)), *conversation.messages[2:]),
+    )
+    archive = compact(conversation, model=VISION, window=60_000, trigger="manual").archive
+    assert archive is not None
+    answer = archive.answer({"message": 3})
+    text, _, rest = answer.rpartition("\n")
+    assert archive.message(3).startswith(text)
+    assert len(answer) < 41_000 < len(archive.message(3))
+    assert rest == f"[{len(archive.message(3)) - len(text)} more characters: search, or ask for pages]"
 
 
 def test_a_line_of_the_live_state_is_found_by_its_number():

@@ -67,12 +67,9 @@ class Archive(Archived):
                 return self.page(int(values["page"]))
             if values.get("message") is not None:
                 text = self.message(int(values["message"]))
-                more = len(text) - _MOST_CHARACTERS
-                return (
-                    text
-                    if more <= 0
-                    else f"{text[:-more]}\n[{more} more characters: search, or ask for pages]"
-                )
+                if (more := len(text) - _MOST_CHARACTERS) > 0:
+                    text = f"{text[:-more]}\n[{more} more characters: search, or ask for pages]"
+                return text
             if values.get("search"):
                 places = self.search(str(values["search"]))
                 return "\n".join(f"page {item.page}: {item.text}" for item in places) or "not found"
