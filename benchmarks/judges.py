@@ -76,11 +76,16 @@ class Judged:
         }
 
 
-def judged(glyphs: GlyphSet) -> Iterator[Judged]:
-    """What the judges that are there make of a face, which has its marks (`with_marks`)."""
+def judged(glyphs: GlyphSet, *, factors: tuple[float, ...] = FACTORS) -> Iterator[Judged]:
+    """What the judges that are there make of a face, which has its marks (`with_marks`).
+
+    Args:
+        glyphs: the face.
+        factors: to which rows without marks are shrunk; none asks for the page with marks alone.
+    """
     rows = tuple(row for seed in FRESH_SEEDS for row in fresh_rows(seed))
     plain = glyphs.page(rows, COLUMNS)
-    for factor in FACTORS:
+    for factor in factors:
         yield from _all(shrunk(plain, factor), rows, "rows", factor)
     marked = marked_rows(FRESH_SEEDS[0])
     yield from _all(glyphs.page(marked, COLUMNS), tuple(map(without_marks, marked)), "marks", 1.0, marked)

@@ -2,7 +2,7 @@
 
     python -m benchmarks.marks                                   # the default faces, Tesseract as installed
     python -m benchmarks.marks --weights best.traineddata        # other weights beside it
-    python -m benchmarks.marks --neutral --ocr                   # readers that are told where cells and rows are
+    python -m benchmarks.marks --neutral --ocr                   # readers that are told where cells are
     python -m benchmarks.marks --transcript RUN.jsonl --whole    # a recorded run, whole pages
     python -m benchmarks.marks --weights best.traineddata --write    # … kept in benchmarks/results/ and docs/
     python -m benchmarks.marks --only PP-OCR --ocr --drawing 2 --write   # one reader measured anew, or later
@@ -361,14 +361,12 @@ def main() -> None:
     readers = {name: reads for name, reads in readers.items() if arguments.only in name}
     print(table([]), end="", flush=True)
     drawings = [arguments.drawing] if arguments.drawing else range(1, marks.DRAWING + 1)
-    found: list[Marked] = []
     for face in arguments.faces.split(","):
         for drawing in drawings:
             for item in _measured(sources, face, drawing, readers, arguments):
-                found.append(item)
                 print(_line(item), flush=True)
-    if arguments.write:
-        _keep(found)
+                if arguments.write:
+                    _keep([item])
 
 
 if __name__ == "__main__":
