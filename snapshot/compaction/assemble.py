@@ -47,8 +47,8 @@ _VALUES = """
 Exact values stand in the list of exact strings behind the pages; ask the archive for others (`read_archive`),
 where that tool is offered."""
 
-# The versions of words from which on only marks that occur are explained, marks are drawn as they are now, and
-# an earlier request is live where the last one adds to it.
+# The versions of words from which on only marks that occur are explained, marks are drawn as they are now,
+# and an earlier request is live where the last one adds to it.
 _OWN_GUIDE, _DRAWN_ANEW, _ADDS = 2, 3, 4
 
 
