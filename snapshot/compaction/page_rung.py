@@ -24,8 +24,8 @@ from snapshot.pages.layout import Layout, layout_for, layout_ways
 
 __all__ = ["PageRung"]
 
-# Share of the tokens sent that stands word for word at the end: a fifth, and a little for errors of estimate.
-_LEAST_TAIL = 0.21
+# The tail's least share of the tokens sent, as a part of its share of the goal: by default a fifth and more.
+_LEAST_TAIL = 0.7
 # Share of the safe input that an outline of what left view may take.
 _OUTLINE = 0.04
 _LEAST_OUTLINE = 128
@@ -53,7 +53,7 @@ class PageRung:
     reasoning: bool = False
 
     def apply(self, candidate: Candidate, goal: int) -> Step:
-        """The candidate with pages in place of its middle, and a fifth of what is sent word for word."""
+        """The candidate with pages in place of its middle, and a fair share of what is sent word for word."""
         step = self._applied(candidate, goal)
         longer = _with_longer_tail(candidate, step.candidate)
         if longer is None:
@@ -130,11 +130,12 @@ def _with_longer_tail(given: Candidate, paged: Candidate | None) -> Candidate | 
         return None
     context = given.context
     tail, middle = context.after[given.cut], context.after[context.head] - context.after[given.cut]
-    missing = _LEAST_TAIL * paged.tokens - tail
+    share = _LEAST_TAIL * context.options.tail
+    missing = share * paged.tokens - tail
     if missing <= 0 or middle <= 0:
         return None
     ratio = min(1.0, sum(page.tokens for page in paged.pagination.pages) / middle)
-    cut = context.cut(ceil(tail + missing / (1 - _LEAST_TAIL * (1 - ratio))))
+    cut = context.cut(ceil(tail + missing / (1 - share * (1 - ratio))))
     return replace(given, cut=cut) if cut < given.cut else None
 
 
