@@ -44,7 +44,7 @@ def test_every_shape_of_others_is_an_arm_of_the_size_and_cell_that_the_layout_fi
         if peer.cell and shape_name((peer.width, peer.height), peer.cell, peer.box) == name
     )
     assert (arm.layout.width, arm.layout.height, arm.layout.cell) == (peer.width, peer.height, peer.cell)
-    assert arm.columns == peer.width // peer.cell[0]
+    assert arm.columns == peer.width // arm.layout.cell[0]
     assert arm.resized == (layout.billing.preprocess(peer.width, peer.height) != (peer.width, peer.height))
     source = trial_text(3, 1, 4000).source
     pages = arm.pages(source)
