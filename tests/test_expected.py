@@ -114,3 +114,15 @@ def test_siblings_by_id_are_named_as_what_they_are():
     dated = expected(profile_for("claude-opus-5").trials, model_key("claude-opus-5-20260601"), 144)
     assert dated is not None
     assert not dated.borrowed, "a date is no other model"
+
+
+@pytest.mark.parametrize(
+    ("right", "area", "verdict"),
+    [(12, 40, "failed"), (12, 144, "unsure"), (18, 144, "passed"), (18, 40, "passed"), (18, 20, "failed")],
+)
+def test_at_least_something_below_the_floor_is_not_ok(right, area, verdict):
+    """Nothing larger was tried than what failed: neither refused for it, nor ok."""
+    trial = Trial("one", (5, 8), "glyphs", "exact", right / 20, "2026-08", "somebody", right, 20)
+    check = certified._recall(expected([trial], "one", area), a_reader(), 0.7)
+    assert check.verdict == verdict
+    assert ("nothing so large was tried" in check.says) == (verdict == "unsure")
