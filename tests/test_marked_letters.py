@@ -17,7 +17,7 @@ from tests.conftest import read_back
 pytest.importorskip("uharfbuzz", reason="nothing is shaped without it")
 pytest.importorskip("manimgx_fonts", reason="the extra `world` is not installed")
 
-LETTERS = "aeonxŋẹṣω"
+LETTERS = "aeonxŋẹṣ"
 # Above, below and through a letter: Unicode's classes 230, 220 and 1. Others stand at its side.
 MARKS = [chr(code) for code in range(0x300, 0x370) if unicodedata.combining(chr(code)) in (1, 220, 230)]
 FACES = sorted(
