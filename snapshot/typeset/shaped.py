@@ -8,7 +8,7 @@ code points a unit is one number above all of Unicode's; in page text as a strin
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from snapshot.source.codepoints import code_points, distinct
 from snapshot.typeset.arabic import Clusters, in_forms
-from snapshot.typeset.cluster_table import ShapedCluster, cluster_table
+from snapshot.typeset.cluster_table import ClusterTable, ShapedCluster, cluster_table
 from snapshot.typeset.clusters import continuations
 from snapshot.typeset.offset_map import Offsets
 
@@ -30,6 +30,7 @@ __all__ = [
     "has_shape",
     "may_be_unit",
     "segment",
+    "segment_with",
 ]
 
 FIRST_UNIT = 0x110000
@@ -106,12 +107,28 @@ def segment(text: str, codes: NDArray[np.uint32], special: Offsets) -> Segmentat
         codes: its code points.
         special: offsets of those that are not ASCII.
     """
+    table = cluster_table()
+    if _compiled and special.size:
+        found = _compiled[0](codes, table)
+        unseen = np.flatnonzero(found.numbers < 0)
+        if unseen.size:
+            clusters = Clusters(*(part[unseen] for part in found.clusters))
+            found.numbers[unseen] = table.numbered(text, codes, clusters)
+        return found
     is_continuation = continuations(codes, special) if special.size else None
     clusters = clusters_of(codes, special, is_continuation)
     if not clusters.starts.size:
         return Segmentation(is_continuation, clusters, _NO_NUMBERS, ())
-    table = cluster_table()
     return Segmentation(is_continuation, clusters, table.numbered(text, codes, clusters), table.units)
+
+
+_Segments = Callable[[NDArray[np.uint32], ClusterTable], Segmentation]
+_compiled: list[_Segments] = []
+
+
+def segment_with(kernel: _Segments) -> None:
+    """Segment by a compiled function, which gives -1 as the number of clusters that were never seen."""
+    _compiled[:] = [kernel]
 
 
 def has_shape(char: str) -> bool:
