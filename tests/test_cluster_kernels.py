@@ -139,7 +139,8 @@ print([len(kernel.signatures) for kernel in (set_plain, pack_rows, find_clusters
 
 
 def test_each_kernel_is_compiled_for_one_type():
-    """What warms them up has the types that texts have: another type would be compiled with the first page."""
+    """What warms them up has the types that texts have: others would be compiled with the first page."""
+    command = [sys.executable, "-c", SIGNATURES]
     command = [sys.executable, "-c", SIGNATURES]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.split("\n")[0] == "[1, 1, 1, 1]"

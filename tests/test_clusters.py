@@ -11,14 +11,14 @@ from wcwidth import iter_graphemes, list_versions
 from benchmarks.graphemes import classes, written
 from snapshot.pages.render import Typesetter
 from snapshot.source import marks
-from snapshot.source.codepoints import code_points
+from snapshot.source.codepoints import code_points, from_code_points
 from snapshot.source.source import Source
 from snapshot.typeset import cluster_table as table_module
 from snapshot.typeset import clusters as clusters_module
 from snapshot.typeset.cluster_table import LONGEST_KEY, ClusterTable, ShapedCluster
 from snapshot.typeset.clusters import CLASSES, continuations, grapheme_tables, may_join
 from snapshot.typeset.prepared import PreparedText
-from snapshot.typeset.shaped import clusters_of
+from snapshot.typeset.shaped import FIRST_UNIT, clusters_of, expand
 from tests.conftest import read_back, small
 
 FILE = clusters_module.Path(clusters_module.__file__).parent / "graphemes.txt"
@@ -174,3 +174,11 @@ def test_lines_keep_what_clings_to_a_mark_of_the_source(pieces):
         begins = np.cumsum([0, *(len(page.text) for page in pages)]).tolist()
         told = [begin + at for begin, page in zip(begins, pages, strict=False) for at in page.marks]
         assert told == PreparedText(source).folded_marks()
+
+
+@given(st.lists(st.integers(0, 6) | st.integers(0x61, 0x7A), max_size=80), st.booleans())
+def test_units_in_page_text_become_their_characters(items, many):
+    units = {FIRST_UNIT + n: ShapedCluster("क्षिé👩‍🚀x\u0301"[n : 2 * n + 1]) for n in range(7)}
+    codes = [FIRST_UNIT + item if item < 7 else item for item in items * (9 if many else 1)]
+    wanted = "".join(units[code].text if code in units else chr(code) for code in codes)
+    assert from_code_points(expand(np.array(codes, np.uint32), units)) == wanted

@@ -18,7 +18,7 @@ from snapshot.source.codepoints import code_points, distinct
 from snapshot.typeset.arabic import Clusters, in_forms
 from snapshot.typeset.cluster_table import ClusterTable, ShapedCluster, cluster_table
 from snapshot.typeset.clusters import continuations
-from snapshot.typeset.offset_map import Offsets
+from snapshot.typeset.offset_map import OffsetMap, Offsets, concat_ranges, insert_runs
 
 __all__ = [
     "FIRST_UNIT",
@@ -190,10 +190,14 @@ def expand(codes: NDArray[np.uint32], units: Mapping[int, ShapedCluster]) -> NDA
     at = np.flatnonzero(codes >= FIRST_UNIT)
     if not at.size:
         return codes
-    pieces: list[NDArray[np.uint32]] = []
-    end = 0
-    for place in at.tolist():
-        cluster = units[int(codes[place])]
-        pieces += (codes[end:place], np.array([ord(char) for char in cluster.text], np.uint32))
-        end = place + 1
-    return np.concatenate((*pieces, codes[end:]))
+    different = distinct(codes[at])
+    texts = [units[number].text for number in different.tolist()]
+    which = np.searchsorted(different, codes[at])
+    every = np.array([len(text) for text in texts], np.int64)
+    sizes = every[which]
+    out = insert_runs(codes, at, sizes - 1)
+    first = OffsetMap(at, 1, sizes).forward(at)
+    out[concat_ranges(first, sizes)] = code_points("".join(texts))[
+        concat_ranges((every.cumsum() - every)[which], sizes)
+    ]
+    return out
