@@ -74,6 +74,43 @@ def test_turning_twice_is_not_turning(cells):
     assert (np.sort(once.ravel() % PART) >= 0).all()
 
 
+NUMBER = re.compile(r"U*D[DU]*(?:SU*D[DU]*)*")
+
+
+def slow_order(classes: list[int]) -> list[tuple[int, bool]]:
+    """The column of each cell of a turned row, and whether it is a sign that is mirrored, item by item."""
+    items: list[tuple[int, list[int]]] = []
+    at = 0
+    while at < len(classes):
+        kind, end = classes[at], at + 1
+        if kind == bidi._OPEN:
+            close = classes.index(bidi._CLOSE, at) if bidi._CLOSE in classes[at:] else -1
+            kind, end = (bidi._OTHER, end) if close < 0 else (bidi._NEUTRAL, close + 1)
+        else:
+            while end < len(classes) and classes[end] == bidi._PART:
+                end += 1
+        items.append((bidi._OTHER if kind in (bidi._CLOSE, bidi._PART) else kind, list(range(at, end))))
+        at = end
+    out: list[tuple[int, bool]] = []
+    stretch: list[tuple[int, list[int]]] = []
+    for item in (*items, (bidi._OTHER, [])):
+        if item[0] != bidi._OTHER:
+            stretch.append(item)
+            continue
+        letters = [at for at, (kind, _) in enumerate(stretch) if kind == bidi._RIGHT]
+        first, last = (letters[0], letters[-1] + 1) if letters else (0, 0)
+        run = stretch[first:last][::-1]
+        for number in NUMBER.finditer("".join("ONDSURocp"[kind] for kind, _ in run)):
+            run[slice(*number.span())] = run[slice(*number.span())][::-1]
+        for moved, turned in ((stretch[:first], False), (run, True), (stretch[last:], False)):
+            for kind, cells in moved:
+                sign = turned and kind in (bidi._NEUTRAL, bidi._SEPARATOR) and len(cells) == 1
+                out += [(cell, sign) for cell in cells]
+        out += [(cell, False) for cell in item[1]]
+        stretch = []
+    return out
+
+
 # Rows of letters, of signs between them, and of anything.
 ROWS = st.one_of(
     st.lists(st.sampled_from([*range(6), PART, 9, 10, 14, 20, 21, 23]), min_size=1, max_size=60),
@@ -81,21 +118,24 @@ ROWS = st.one_of(
 )
 
 
-@given(ROWS)
-def test_a_row_by_cells_is_that_by_items(cells):
-    given_rows = np.array([cells], np.int32)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bidi, "_by_cells", lambda *_: pytest.fail("not by items"))
-        patch.setattr(bidi, "_RARE", re.compile(""))
-        wanted = to_visual(given_rows, font()), bidi.visual_index(given_rows, font())
-    assert (to_visual(given_rows, font()) == wanted[0]).all()
-    assert (bidi.visual_index(given_rows, font()) == wanted[1]).all()
-
-
-def test_most_rows_go_by_cells(monkeypatch):
-    monkeypatch.setattr(bidi, "_by_items", lambda *_: pytest.fail("by items"))
-    for text in ("אב (גד) 12.3 ה", "abc א~ב⟦abc⟧גד abc", "⟦אב", "سل، س"):
-        to_visual(row(text), font())
+@given(st.lists(ROWS, min_size=1, max_size=4))
+def test_rows_are_turned_as_one_by_one_and_item_by_item(rows):
+    """All rows of a page at once are what a plain reading of the rules makes of each."""
+    width = max(map(len, rows))
+    cells = np.array([row + [6] * (width - len(row)) for row in rows], np.int32)
+    classes = font().directions
+    assert classes is not None
+    wanted = [slow_order(classes[row].tolist()) for row in cells]
+    assert bidi.visual_index(cells, font()).tolist() == [[at for at, _ in row] for row in wanted]
+    mirror = {ALPHABET.index(one): ALPHABET.index(other) for one, other in ("()", ")(", "[]", "][")}
+    seen = [
+        [
+            mirror.get(cell, cell) if mirrored else cell
+            for cell, mirrored in zip(row[[at for at, _ in said]].tolist(), [m for _, m in said], strict=True)
+        ]
+        for row, said in zip(cells, wanted, strict=True)
+    ]
+    assert to_visual(cells, font()).tolist() == seen
 
 
 def test_fonts_without_such_letters_are_left_alone():

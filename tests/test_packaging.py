@@ -33,6 +33,7 @@ def test_the_wheel_holds_one_import_package(wheel):
         "cli.py",
         "py.typed",
         "pages/manifest.schema.json",
+        "typeset/graphemes.txt",
         "layouts/anthropic.toml",
         "fonts/drawn-8x16.txt",
         "fonts/emoji-names.txt",

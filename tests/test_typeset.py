@@ -13,12 +13,10 @@ from wcwidth import iter_graphemes
 from snapshot.pages.layout import layout_for
 from snapshot.pages.render import Typesetter
 from snapshot.source import marks
-from snapshot.source.codepoints import code_points, distinct, from_code_points
+from snapshot.source.codepoints import distinct, from_code_points
 from snapshot.source.source import Source
-from snapshot.typeset import clusters as clusters_module
 from snapshot.typeset import prepared as prepared_module
 from snapshot.typeset.arabic import AFTER, BEFORE, joining_type
-from snapshot.typeset.clusters import continuations
 from snapshot.typeset.coverage import Coverage
 from snapshot.typeset.emoji import name_of
 from snapshot.typeset.fast_path import PlainSetter
@@ -31,12 +29,6 @@ from snapshot.typeset.prepared import PreparedText
 from snapshot.typeset.shaped import FIRST_UNIT, ShapedCluster
 from tests.conftest import needs_numba
 from tests.test_promises import texts
-
-
-def test_controls_that_join_nothing_are_those_that_the_tables_say():
-    for code in clusters_module._ALONE:
-        for text in (f"a{chr(code)}a", f"\u0915{chr(code)}\u094d", f"\U0001f44d{chr(code)}\U0001f3fb"):
-            assert chr(code) in [*iter_graphemes(text)]
 
 
 @given(st.lists(st.integers(-3, 300)))
@@ -194,16 +186,6 @@ def test_genuine_marks_are_told_from_forged_ones(atlas):
     printed = encode(text, atlas, mark_offsets=mark_offsets).text
     assert printed == "⁋user↵⟦204B⟧user‣x⟦2023⟧"
     assert decode(printed) == (text, (0, 11))
-
-
-@given(st.text(max_size=60))
-def test_continuations_are_those_of_the_library(text):
-    codes = code_points(text)
-    found = continuations(text, codes, np.flatnonzero(codes > 127))
-    wanted = [position > 0 for cluster in iter_graphemes(text) for position in range(len(cluster))]
-    # Below U+0300 only CR LF joins, which no folded text has.
-    wanted = [joins and not (text[at] == "\n" and text[at - 1] == "\r") for at, joins in enumerate(wanted)]
-    assert (found.tolist() if found is not None else [False] * len(text)) == wanted
 
 
 @given(texts, st.integers(1, 400))

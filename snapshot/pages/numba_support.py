@@ -7,6 +7,8 @@ from functools import cache
 
 import numpy as np
 
+from snapshot.source.codepoints import code_points
+
 __all__ = ["LARGE", "can_compile", "is_loaded", "would_pay"]
 
 LARGE = 12_000_000
@@ -36,9 +38,12 @@ def can_compile() -> bool:
     """
     try:
         from snapshot.raster.kernels import pack_rows
+        from snapshot.typeset.compiled import load
         from snapshot.typeset.kernels import set_plain
 
-        some, none = np.zeros(1, np.int64), np.zeros(0, np.uint32)
+        load()
+        # Read-only as the code points of a text are: a kernel is compiled for each type that it is given.
+        some, none = np.zeros(1, np.int64), code_points("")
         set_plain(
             none,
             np.zeros(1, np.uint8),

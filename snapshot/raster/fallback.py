@@ -30,8 +30,8 @@ _INVISIBLE = (0x34F, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0
 def glyph_of(face: Face, unit: ShapedCluster) -> tuple[Face | None, NDArray[np.uint8] | None]:
     """The glyph of a unit or character that a face lacks, and which of its helpers it is from.
 
-    The helper is None for a cluster that the face's own font has. The glyph is None where no font has all of
-    it, or where it does not fit its cells.
+    The helper is None for a cluster that the face's own font draws. The glyph is None where no font that has
+    all of it sets it in its cells.
     """
     composed = unicodedata.normalize("NFC", unit.text)
     if len(unit.text) > len(composed) == 1 and not unit.form:
@@ -42,7 +42,10 @@ def glyph_of(face: Face, unit: ShapedCluster) -> tuple[Face | None, NDArray[np.u
         # A helper's pixels stand among the face's: on its cell and in its levels, whatever its own file says.
         alone = replace(candidate, cell=face.cell, levels=face.levels, behind=None, fallback=(), missing=())
         if all(_opened(alone).index(ord(char)) for char in unit.text if char not in _JOINERS):
-            return None if candidate is face else candidate, _drawn(alone, unit)
+            glyph = _drawn(alone, unit)
+            # A font may have a mark and not know where it goes on a letter: another one is asked then.
+            if glyph is not None or len(unit.text) == 1:
+                return None if candidate is face else candidate, glyph
     return None, None
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import unicodedata
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ MOST_CELLS = 4
 """Cells that one cluster may take."""
 
 _JOINER = "\u200d"
+_OVERLAY = 1
 # Pixels per em by which a cluster too tall for its cell may be set smaller than the rest, and pixels that it
 # may be moved up or down for.
 _MOST_SMALLER = 4
@@ -98,13 +100,13 @@ class Shaper:
             if fitting is None:
                 continue
             canvas = self._drawn(placed, size, fitting)
-            cell = None if canvas is None else self._in_cells(canvas, fitting, form)
+            cell = None if canvas is None else self._in_cells(canvas, fitting, form, struck=_is_struck(text))
             if cell is not None:
                 return cell
         return None
 
     def _place(self, text: str, form: int, size: tuple[int, int]) -> tuple[list[_Placed], int]:
-        """The glyphs of a cluster, and its advance in 64ths of a pixel; none where one is missing."""
+        """The glyphs of a cluster, and its advance in 64ths of a pixel; none where the font cannot set it."""
         buffer = self._hb.Buffer()
         before = _JOINER if form & BEFORE else ""
         after = _JOINER if form & AFTER else ""
@@ -121,7 +123,15 @@ class Shaper:
                 return [], 0
             placed.append(_Placed(info.codepoint, pen + position.x_offset, position.y_offset))
             pen += position.x_advance
-        return placed, pen
+        marks_apart = len(text) > 1 and pen > buffer.glyph_positions[0].x_advance
+        return ([], 0) if marks_apart and self._takes_no_room(text[1:]) else (placed, pen)
+
+    def _takes_no_room(self, marks: str) -> bool:
+        """Whether nothing stands beside a letter with these marks: else the font cannot put them on letters.
+
+        Fonts for scripts that are shaped may draw a sign of its own for a mark, with room.
+        """
+        return not self._face.shaped and all(unicodedata.category(mark) in ("Mn", "Me") for mark in marks)
 
     def _fitted(self, advance: float, form: int) -> _Fitting | None:
         width = self._face.cell[0]
@@ -171,7 +181,10 @@ class Shaper:
             np.maximum(part, ink, out=part)
         return canvas
 
-    def _in_cells(self, canvas: NDArray[np.uint8], fitting: _Fitting, form: int) -> NDArray[np.uint8] | None:
+    def _in_cells(
+        self, canvas: NDArray[np.uint8], fitting: _Fitting, form: int, *, struck: bool
+    ) -> NDArray[np.uint8] | None:
+        """What is on the canvas in its cells; None where it does not fit. Strokes through letters are cut."""
         width, height = self._face.cell
         top_level = self._face.levels - 1
         ink = ((canvas.astype(np.uint16) * top_level + 127) // 255).astype(np.uint8)
@@ -184,7 +197,7 @@ class Shaper:
         ink = np.roll(ink, moved, axis=0)[height : 2 * height]
         end = width + fitting.cells * width
         columns = np.flatnonzero(ink.any(axis=0))
-        if not form and not self._face.joins:
+        if not form and not self._face.joins and not struck:
             extra_rows = min(max(columns[0], width), end - (columns[-1] + 1 - columns[0])) - columns[0]
             if extra_rows + columns[0] < width or abs(extra_rows) > width // 2:
                 return None
@@ -197,3 +210,8 @@ class Shaper:
         if form & BEFORE:
             cell[:, last + 1 :] = cell[:, last : last + 1]
         return cell
+
+
+def _is_struck(text: str) -> bool:
+    """Whether a cluster is a letter with strokes through it: marks of Unicode's class of overlays."""
+    return len(text) > 1 and all(unicodedata.combining(mark) == _OVERLAY for mark in text[1:])

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from snapshot.typeset.offset_map import Offsets
 
-__all__ = ["AFTER", "BEFORE", "Clusters", "in_forms", "joining_type"]
+__all__ = ["AFTER", "BEFORE", "FIRST_TYPE", "TYPES", "Clusters", "in_forms", "joining_type"]
 
 BEFORE, AFTER = 1, 2
 """Flags of a form: the letter joins the one before it in the text, the one after it."""
 
 _FIRST, _LAST = 0x620, 0x77F
+FIRST_TYPE = _FIRST
+"""The code point of the first letter with a joining type."""
 _RIGHT = (
     "622-625 627 629 62F-632 648 671-673 675-677 688-699 6C0 6C3-6CB 6CD 6CF 6D2-6D3 6D5 6EE-6EF "
     "759-75B 76B-76C 771 773-774 778-779"
@@ -40,7 +42,8 @@ def _table() -> NDArray[np.uint8]:
     return table
 
 
-_TYPES = _table()
+TYPES = _table()
+"""Joining types from `FIRST_TYPE` on; the last one is that of all other characters."""
 
 
 class Clusters(NamedTuple):
@@ -52,12 +55,12 @@ class Clusters(NamedTuple):
 
 
 def _types(codes: NDArray[np.uint32]) -> NDArray[np.uint8]:
-    return _TYPES[np.minimum(codes - np.uint32(_FIRST), _TYPES.size - 1)]
+    return TYPES[np.minimum(codes - np.uint32(_FIRST), TYPES.size - 1)]
 
 
 def joining_type(char: str) -> int:
     """`BEFORE` and `AFTER`, as a letter can join its neighbours; 0 for all but Arabic letters."""
-    return int(_TYPES[ord(char) - _FIRST]) if _FIRST <= ord(char) <= _LAST else 0
+    return int(TYPES[ord(char) - _FIRST]) if _FIRST <= ord(char) <= _LAST else 0
 
 
 def in_forms(codes: NDArray[np.uint32], starts: Offsets, lengths: Offsets) -> Clusters:

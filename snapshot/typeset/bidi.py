@@ -9,30 +9,22 @@ read. (All of Unicode's bidirectional algorithm cannot be undone: it shows diffe
 
 from __future__ import annotations
 
-import re
 import unicodedata
+from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.source import marks
+from snapshot.typeset.offset_map import concat_ranges
 
-__all__ = ["classes_of", "to_visual", "visual_index"]
+__all__ = ["classes_of", "to_visual", "turn_with", "turned", "visual_index"]
 
 _N = TypeVar("_N", bound=np.integer)
 
 # Classes of cells. Of a glyph over several cells, or in brackets, all but the first are `_PART`.
 _OTHER, _NEUTRAL, _DIGIT, _SEPARATOR, _UNIT, _RIGHT, _OPEN, _CLOSE, _PART = range(9)
-# Numbers, as the initials of their classes: digits, with signs of units at either end, parted by separators.
-_INITIALS = "ONDSURocp"
-_NUMBER = re.compile(r"U*D[DU]*(?:SU*D[DU]*)*")
-# What stands in marks' brackets, and is moved as one; what is turned of a stretch; a glyph over several
-# cells, turned. Where one of these is a sign or a mark, its row is turned item by item.
-_BRACKETED = re.compile(r"o[^c]*c")
-_LETTERS = re.compile(r"R(?:[^O]*R)?p*")
-_SEVERAL = re.compile(r"p+[Rn]")
-_RARE = re.compile(r"[NDSUoc]p")
 _RIGHT_TO_LEFT = ((0x590, 0x8FF), (0xFB1D, 0xFDFF), (0xFE70, 0xFEFE), (0x10800, 0x10FFF), (0x1E800, 0x1EFFF))
 _DIGITS = ((0x30, 0x39), (0x660, 0x669), (0x6F0, 0x6F9))
 _SEPARATORS = ".,:/-٫٬"
@@ -105,108 +97,157 @@ def to_visual(cells: NDArray[_N], glyphs: _Glyphs) -> NDArray[_N]:
         cells: glyph numbers, shape (rows, columns).
         glyphs: the font.
     """
-    mirror = {}
-    turn = _to_turn(cells, glyphs)
-    if turn:
-        cells = cells.copy()
-        for pair in _MIRRORED:
-            if all(glyphs.cells[ord(sign)] == 1 for sign in pair):
-                one, other = (int(glyphs.glyphs[ord(sign)]) for sign in pair)
-                mirror |= {one: other, other: one}
-    for row, classes in turn:
-        cells[row] = _turned_row(cells[row].tolist(), classes, mirror)
+    rows, classes = _to_turn(cells, glyphs)
+    if not rows.size:
+        return cells
+    order, may_mirror = _way[0](classes)
+    cells = cells.copy()
+    seen = np.take_along_axis(cells[rows], order, axis=1)
+    mirror = np.arange(glyphs.directions.size if glyphs.directions is not None else 0)
+    for pair in _MIRRORED:
+        if all(glyphs.cells[ord(sign)] == 1 for sign in pair):
+            one, other = (glyphs.glyphs[ord(sign)] for sign in pair)
+            mirror[one], mirror[other] = other, one
+    seen[may_mirror] = mirror[seen[may_mirror]]
+    cells[rows] = seen
     return cells
 
 
 def visual_index(cells: NDArray[np.integer], glyphs: _Glyphs) -> NDArray[np.int64]:
-    """The column that each cell of `turned(cells, glyphs)` stood in."""
+    """The column that each cell of `to_visual(cells, glyphs)` stood in."""
     columns = np.broadcast_to(np.arange(cells.shape[1]), cells.shape)
-    turn = _to_turn(cells, glyphs)
-    if turn:
+    rows, classes = _to_turn(cells, glyphs)
+    if rows.size:
         columns = columns.copy()
-    for row, classes in turn:
-        columns[row] = _turned_row(columns[row].tolist(), classes, {})
+        columns[rows] = _way[0](classes)[0]
     return columns
 
 
-def _to_turn(cells: NDArray[np.integer], glyphs: _Glyphs) -> list[tuple[int, list[int]]]:
+def _to_turn(cells: NDArray[np.integer], glyphs: _Glyphs) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
     """The rows with letters that go right to left, and the classes of their cells."""
     if glyphs.directions is None:
-        return []
+        return np.zeros(0, np.intp), np.zeros((0, cells.shape[1]), np.uint8)
     classes = glyphs.directions[cells]
     rows = np.flatnonzero((classes == _RIGHT).any(axis=1))
-    return [(row, classes[row].tolist()) for row in rows.tolist()]
+    return rows, classes[rows]
 
 
-# What is moved as one: its class and its cells.
-_Item = tuple[int, list[int]]
+def turned(classes: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The column that each cell of turned rows stood in, and which of them are signs that may be mirrored.
+
+    All rows are worked on at once: a row is a stretch of one long line, with a stop before it.
+
+    Args:
+        classes: of the cells, shape (rows, columns); each row has a letter that goes right to left.
+    """
+    rows, columns = classes.shape
+    line = np.full((rows, columns + 1), _OTHER, np.uint8)
+    line[:, 1:] = classes
+    kinds = line.ravel()
+    follows, grouped = _items(kinds, columns + 1)
+    firsts, ends = _runs(kinds, follows)
+    if not firsts.size:
+        return np.tile(np.arange(columns), (rows, 1)), np.zeros(classes.shape, np.bool_)
+    lengths = ends - firsts
+    inside = concat_ranges(firsts, lengths)
+    run = np.repeat(np.arange(firsts.size), lengths)
+    heads = inside[~follows[inside]]
+    run_of = run[~follows[inside]]
+    in_number = _in_numbers(kinds[heads], run_of)
+    # What is moved as one: glyphs, what stands in brackets, and numbers.
+    goes_on = np.zeros(heads.size, np.bool_)
+    goes_on[1:] = in_number[1:] & in_number[:-1] & (run_of[1:] == run_of[:-1])
+    starts, run_of = heads[~goes_on], run_of[~goes_on]
+    stops = np.append(starts[1:], 0)
+    last = np.append(run_of[1:] != run_of[:-1], True)
+    stops[last] = ends[run_of[last]]
+    moved = firsts[run_of] + ends[run_of] - stops
+    order = np.arange(kinds.size)
+    sizes = stops - starts
+    order[concat_ranges(moved, sizes)] = inside
+    may_mirror = np.zeros(kinds.size, np.bool_)
+    may_mirror[inside] = (kinds[inside] == _NEUTRAL) | (kinds[inside] == _SEPARATOR)
+    may_mirror &= ~follows & ~grouped & ~np.append(follows[1:], False)
+    order = order.reshape(rows, columns + 1)
+    seen = may_mirror[order[:, 1:]]
+    return order[:, 1:] - order[:, :1] - 1, seen
 
 
-def _turned_row(cells: list[int], classes: list[int], mirror: dict[int, int]) -> list[int]:
-    kinds = "".join([_INITIALS[kind] for kind in classes])
-    return _by_items(cells, classes, mirror) if _RARE.search(kinds) else _by_cells(cells, kinds, mirror)
+def _items(kinds: NDArray[np.uint8], width: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which cells are moved with the one before them, and which begin what stands in marks' brackets.
+
+    It writes into `kinds`, the classes of rows of `width` cells each, with the stop before a row: brackets
+    that stand alone and parts of what is not moved are other cells, what is in brackets is neutral.
+    """
+    opening, closing = np.flatnonzero(kinds == _OPEN), np.flatnonzero(kinds == _CLOSE)
+    part = kinds == _PART
+    grouped = np.zeros(kinds.size, np.bool_)
+    kinds[opening] = kinds[closing] = _OTHER
+    # A part stands behind others of its glyph, and the first of these says what it is.
+    head = np.maximum.accumulate(np.where(part, 0, np.arange(kinds.size)))
+    follows = part & (kinds[head] != _OTHER)
+    kinds[part] = np.where(follows[part], _NEUTRAL, _OTHER)
+    if opening.size and closing.size:
+        first, rest = _bracketed(opening, closing, kinds.size, width)
+        kinds[first], grouped[first], follows[first] = _NEUTRAL, True, False
+        kinds[rest], follows[rest] = _NEUTRAL, True
+    return follows, grouped
 
 
-def _by_items(cells: list[int], classes: list[int], mirror: dict[int, int]) -> list[int]:
-    out: list[int] = []
-    stretch: list[_Item] = []
-    for item in (*_items(cells, classes), (_OTHER, [])):
-        if item[0] != _OTHER:
-            stretch.append(item)
-            continue
-        for _, moved in _turned_stretch(stretch, mirror):
-            out += moved
-        out += item[1]
-        stretch = []
-    return out
+def _bracketed(
+    opening: NDArray[np.intp], closing: NDArray[np.intp], size: int, width: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where what stands in brackets begins, and where its rest is: from an opening to the next closing one.
+
+    Args:
+        opening, closing: offsets of the brackets.
+        size: cells of all rows.
+        width: cells of a row, with the stop before it.
+    """
+    before = np.maximum(closing // width * width, np.append(-1, closing[:-1]))
+    at = np.searchsorted(opening, before, side="right")
+    first = np.append(opening, size)[at]
+    pairs = first < closing
+    first, closing = first[pairs], closing[pairs]
+    return first, concat_ranges(first + 1, closing - first)
 
 
-def _by_cells(cells: list[int], kinds: str, mirror: dict[int, int]) -> list[int]:
-    """A row without what is rare: the same as by items, in a fifth of the time."""
-    out = cells.copy()
-    kinds = _BRACKETED.sub(lambda found: "n" + "p" * (len(found[0]) - 1), kinds)
-    for found in _LETTERS.finditer(kinds.replace("o", "O").replace("c", "O")):
-        first, last = found.span()
-        run, said = cells[first:last][::-1], found[0][::-1]
-        if not mirror.keys().isdisjoint(run):
-            pairs = zip(run, said, strict=True)
-            run = [mirror.get(cell, cell) if kind in "NS" else cell for cell, kind in pairs]
-        for whole in (_NUMBER, _SEVERAL):
-            for part in whole.finditer(said):
-                begin, end = part.span()
-                run[begin:end] = run[begin:end][::-1]
-        out[first:last] = run
-    return out
+def _runs(kinds: NDArray[np.uint8], follows: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Half-open spans from the first to the last letter of each stretch without other cells."""
+    letters = np.flatnonzero(kinds == _RIGHT)
+    stretch = np.cumsum(kinds == _OTHER)[letters]
+    begins = np.append(True, stretch[1:] != stretch[:-1])[: letters.size]
+    heads = np.append(np.flatnonzero(~follows), kinds.size)
+    last = letters[np.append(begins[1:], True)[: letters.size]]
+    return letters[begins], heads[np.searchsorted(heads, last, side="right")]
 
 
-def _items(cells: list[int], classes: list[int]) -> list[_Item]:
-    """The glyphs of a row, and as one what stands in marks' brackets."""
-    items: list[_Item] = []
-    at = 0
-    while at < len(cells):
-        kind, end = classes[at], at + 1
-        if kind == _OPEN:
-            close = classes.index(_CLOSE, at) if _CLOSE in classes[at:] else -1
-            kind, end = (_OTHER, end) if close < 0 else (_NEUTRAL, close + 1)
-        else:
-            while end < len(cells) and classes[end] == _PART:
-                end += 1
-        items.append((_OTHER if kind in (_CLOSE, _PART) else kind, cells[at:end]))
-        at = end
-    return items
+def _in_numbers(kinds: NDArray[np.uint8], run: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which items are of numbers: digits with signs of units beside them, parted by single separators.
+
+    Args:
+        kinds: the classes of items.
+        run: the number of the run that each stands in, ascending.
+    """
+    signs = (kinds == _DIGIT) | (kinds == _UNIT)
+    same = run[1:] == run[:-1]
+    begins = signs.copy()
+    begins[1:] &= ~(signs[:-1] & same)
+    first = np.flatnonzero(begins)
+    if not first.size:
+        return signs
+    has_digit = np.add.reduceat(kinds == _DIGIT, first, dtype=np.int64) > 0
+    # Behind its last sign a block goes on to the next one's first, and there are no digits between.
+    signs &= has_digit[np.cumsum(begins) - 1]
+    within = np.zeros(signs.size, np.bool_)
+    within[1:-1] = (kinds[1:-1] == _SEPARATOR) & signs[:-2] & signs[2:] & same[:-1] & same[1:]
+    return signs | within
 
 
-def _turned_stretch(items: list[_Item], mirror: dict[int, int]) -> list[_Item]:
-    """A stretch without left-to-right letters, with what lies between its first and last letter turned."""
-    letters = [at for at, item in enumerate(items) if item[0] == _RIGHT]
-    if not letters:
-        return items
-    first, last = letters[0], letters[-1] + 1
-    run: list[_Item] = []
-    for item in reversed(items[first:last]):
-        kind, cells = item
-        mirrored = kind in (_NEUTRAL, _SEPARATOR) and len(cells) == 1 and cells[0] in mirror
-        run.append((kind, [mirror[cells[0]]]) if mirrored else item)
-    for number in _NUMBER.finditer("".join(_INITIALS[kind] for kind, _ in run)):
-        run[slice(*number.span())] = run[slice(*number.span())][::-1]
-    return items[:first] + run + items[last:]
+_Turns = Callable[[NDArray[np.uint8]], tuple[NDArray[np.int64], NDArray[np.bool_]]]
+_way: list[_Turns] = [turned]
+
+
+def turn_with(way: _Turns) -> None:
+    """Turn rows by another function than `turned`, which gives the same: the compiled one."""
+    _way[0] = way

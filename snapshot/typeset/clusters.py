@@ -1,100 +1,156 @@
-"""Grapheme clusters: finds the characters that may not be torn from the one before them."""
+"""Grapheme clusters: finds the characters that may not be torn from the one before them.
+
+The rules are those of extended grapheme clusters in UAX #29, over the table `graphemes.txt`: so a cluster
+depends on no library's version, nor on Python's. Two rules are read as widely as wcwidth reads them: what
+stands before the linker of a conjunct may be anything, and CR LF are two, since page text has no CR.
+"""
 
 from __future__ import annotations
 
-import unicodedata
-from functools import lru_cache
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from snapshot.source.codepoints import distinct
+__all__ = ["CLASSES", "GraphemeTables", "continuations", "grapheme_tables", "may_join"]
 
-__all__ = ["continuations", "may_join"]
+CLASSES = (
+    "other", "control", "extend", "plain extend", "linker", "plain linker", "joiner", "spacing", "prepend",
+    "consonant", "pictograph", "regional", "leading", "vowel", "trailing", "syllable", "full syllable",
+)  # fmt: skip
+"""What a character does in a cluster; the number of a class is its place here.
 
-_WORD = 24  # characters; no longer stretches are remembered
-# Below U+0300 no character but CR LF, which is folded, ever joins its neighbour.
-_FIRST = 0x300
+"extend" may stand between a linker and its consonant, "plain extend" may not; a "plain linker" does not join
+what stands before it. A "syllable" of Hangul ends in a vowel, a "full syllable" in a consonant.
+"""
+
+_CODES = 0x110000
+_SYLLABLES, _FORMS = slice(0xAC00, 0xD7A4), 28  # of each pair of consonant and vowel: the first has no third
+# What a pair of classes says: a cluster ends between them, goes on, or does so as what stands before says.
+_ENDS, _GOES_ON, _CONJUNCT, _JOINED, _FLAG = range(5)
+_PAIRS = 32  # room for a class
+_ALWAYS = ("extend", "plain extend", "linker", "joiner", "spacing")
+_WITHIN_CONJUNCT = ("extend", "joiner")
+_HANGUL = {
+    "leading": ("leading", "vowel", "syllable", "full syllable"),
+    "syllable": ("vowel", "trailing"),
+    "vowel": ("vowel", "trailing"),
+    "full syllable": ("trailing",),
+    "trailing": ("trailing",),
+}
 
 
-# Byte order marks, and what turns or parts words: controls in every version of Unicode, so they join nothing.
-# The import of wcwidth, which tells the rest, would be a good part of what a short text takes.
-_ALONE = frozenset((0x200B, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF))
+class GraphemeTables(NamedTuple):
+    """The rules as arrays.
+
+    Attributes:
+        classes: uint8 by code point, the number of its class.
+        pairs: uint8 by 32 times the class of a character and the class of the next: whether a cluster goes
+            on (1), ends (0), or does so as what stands before says: a conjunct (2), what a joiner joins (3),
+            a flag (4).
+        joins: by class, whether its characters can be part of a cluster by themselves.
+    """
+
+    classes: NDArray[np.uint8]
+    pairs: NDArray[np.uint8]
+    joins: NDArray[np.bool_]
 
 
-def _joins(char: str) -> bool:
-    """Whether a format character makes one cluster with a letter before or behind it; most do not."""
-    if ord(char) in _ALONE:
-        return False
-    from wcwidth import iter_graphemes
+@cache
+def grapheme_tables() -> GraphemeTables:
+    """The tables, read from their file."""
+    classes = np.zeros(_CODES, np.uint8)
+    number = 0
+    for line in (Path(__file__).parent / "graphemes.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("="):
+            number = CLASSES.index(line[2:])
+        elif not line.startswith(";"):
+            for part in line.split():
+                low, _, high = part.partition("-")
+                classes[int(low, 16) : int(high or low, 16) + 1] = number
+    syllables = classes[_SYLLABLES]
+    syllables[:] = CLASSES.index("full syllable")
+    syllables[::_FORMS] = CLASSES.index("syllable")
+    lone = {"other", "control", "consonant", "pictograph", "syllable", "full syllable"}
+    return GraphemeTables(classes, _pairs().ravel(), np.array([name not in lone for name in CLASSES]))
 
-    return sum(1 for _ in iter_graphemes(f"a{char}a")) < 3
 
-
-@lru_cache(maxsize=1 << 16)
-def _may_join(code: int) -> bool:
-    """Whether the character can be a later part of a cluster, or draws in what follows it."""
-    category = unicodedata.category(chr(code))
-    return (
-        # "Cn" is not in Python's tables, which may be older than those of wcwidth.
-        category in ("Mn", "Mc", "Me", "Cn")
-        or (category == "Cf" and _joins(chr(code)))
-        or 0x1100 <= code <= 0x11FF  # Hangul letters that compose
-        or 0xA960 <= code <= 0xA97F
-        or 0xD7B0 <= code <= 0xD7FF
-        or 0x1F1E6 <= code <= 0x1F1FF  # flags
-        or 0x1F3FB <= code <= 0x1F3FF  # skin tones
-        or 0xFF9E <= code <= 0xFF9F  # half-width sound marks
-        or code in (0x0E33, 0x0EB3)  # Thai and Lao AM, which cling to their consonant
-    )
+def _pairs() -> NDArray[np.uint8]:
+    at = {name: number for number, name in enumerate(CLASSES)}
+    pairs = np.full((_PAIRS, _PAIRS), _ENDS, np.uint8)
+    for first, seconds in _HANGUL.items():
+        pairs[at[first], [at[second] for second in seconds]] = _GOES_ON
+    pairs[[at["linker"], at["plain linker"]], at["consonant"]] = _GOES_ON
+    pairs[[at[name] for name in _WITHIN_CONJUNCT], at["consonant"]] = _CONJUNCT
+    pairs[at["joiner"], at["pictograph"]] = _JOINED
+    pairs[at["regional"], at["regional"]] = _FLAG
+    pairs[at["prepend"]] = _GOES_ON
+    pairs[:, [at[name] for name in _ALWAYS]] = _GOES_ON
+    pairs[at["control"]] = pairs[:, at["control"]] = _ENDS
+    return pairs
 
 
 def may_join(codes: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Which of the code points can be part of a cluster of several characters."""
-    return np.array([code >= _FIRST and _may_join(code) for code in codes.tolist()], np.bool_)
+    """Which of the code points can be part of a cluster of several characters, whatever stands beside them.
+
+    Of others only those beside one of these are: a consonant behind a linker, a syllable before a consonant.
+    """
+    tables = grapheme_tables()
+    return tables.joins[tables.classes[codes]]
 
 
-def continuations(
-    text: str, codes: NDArray[np.uint32], foreign: NDArray[np.int64]
-) -> NDArray[np.bool_] | None:
+def continuations(codes: NDArray[np.uint32], foreign: NDArray[np.int64]) -> NDArray[np.bool_] | None:
     """True for each character that continues a grapheme cluster; None where there is none.
 
     Args:
-        text: the text.
-        codes: its code points.
+        codes: the code points of a text.
         foreign: offsets of those outside ASCII.
     """
-    different = distinct(codes[foreign])
-    joiners = different[may_join(different)]
-    if not joiners.size:
+    tables = grapheme_tables()
+    found = tables.classes[codes[foreign]]
+    if not tables.joins[found].any():
         return None
-    # Only stretches of non-ASCII characters that hold a joiner are segmented, each with one ASCII
-    # neighbour on either side: a keycap starts with a digit, a prepended sign ends in one.
-    first = np.flatnonzero(np.diff(foreign, prepend=-2) != 1)
-    starts, ends = foreign[first], foreign[np.append(first[1:], foreign.size) - 1] + 1
-    joining = np.isin(codes[foreign], joiners)
-    stretches = distinct(np.searchsorted(first, np.flatnonzero(joining), side="right") - 1)
+    classes = np.zeros(codes.size, np.uint8)
+    classes[codes < ord(" ")] = CLASSES.index("control")
+    classes[foreign] = found
+    said = tables.pairs[classes[:-1].astype(np.uint16) * np.uint16(_PAIRS) + classes[1:]]
     is_continuation = np.zeros(codes.size, np.bool_)
-    found: list[int] = []
-    begins = np.maximum(starts[stretches] - 1, 0).tolist()
-    for begin, end in zip(begins, (ends[stretches] + 1).tolist(), strict=True):
-        piece = text[begin:end]
-        inside = _continued_in_word(piece) if len(piece) <= _WORD else _continued(piece)
-        found += [begin + offset for offset in inside]
-    is_continuation[found] = True
-    return is_continuation if found else None
+    np.equal(said, _GOES_ON, out=is_continuation[1:])
+    open_ = np.flatnonzero(said > _GOES_ON)
+    if open_.size:
+        kinds, open_ = said[open_], open_ + 1
+        for kind, rule in ((_CONJUNCT, _conjuncts), (_JOINED, _joined), (_FLAG, _flags)):
+            asked = open_[kinds == kind]
+            if asked.size:
+                is_continuation[asked] = rule(classes, asked)
+    return is_continuation if is_continuation.any() else None
 
 
-def _continued(text: str) -> list[int]:
-    """Offsets of the characters that continue a cluster."""
-    from wcwidth import iter_graphemes
-
-    found: list[int] = []
-    offset = 0
-    for cluster in iter_graphemes(text):
-        found += range(offset + 1, offset + len(cluster))
-        offset += len(cluster)
-    return found
+def _before(skipped: NDArray[np.bool_], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The nearest offset at or before each of `offsets` that is not skipped; -1 where all are."""
+    last = np.where(skipped, -1, np.arange(skipped.size))
+    return np.maximum.accumulate(last)[offsets]
 
 
-_continued_in_word = lru_cache(maxsize=1 << 14)(_continued)  # words come again
+def _is_one_of(classes: NDArray[np.uint8], *names: str) -> NDArray[np.bool_]:
+    return np.isin(classes, [CLASSES.index(name) for name in names])
+
+
+def _conjuncts(classes: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether a linker stands before these consonants, with nothing but what may stand within a conjunct."""
+    at = _before(_is_one_of(classes, *_WITHIN_CONJUNCT), offsets - 1)
+    return (at >= 0) & _is_one_of(classes[at], "linker", "plain linker")
+
+
+def _joined(classes: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether a pictograph stands before the joiners before these, with nothing but what extends it."""
+    known = offsets > 1
+    at = _before(_is_one_of(classes, "extend", "plain extend", "linker"), np.maximum(offsets - 2, 0))
+    return known & (at >= 0) & _is_one_of(classes[at], "pictograph")
+
+
+def _flags(classes: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether an odd number of regional indicators stands before these."""
+    return (offsets - 1 - _before(_is_one_of(classes, "regional"), offsets - 1)) % 2 == 1

@@ -93,7 +93,8 @@ class _Setter:
         at = first
         for cluster in body if body.isascii() else divided(body):
             text_of = cluster if isinstance(cluster, str) else cluster.text
-            printed = (self._one(text_of),) if at in self._mark_offsets else self._page_text(cluster)
+            is_marked = not self._mark_offsets.isdisjoint(range(at, at + len(text_of)))
+            printed = self._with_marks(text_of, at) if is_marked else self._page_text(cluster)
             units += printed
             offsets += [at] * len(printed)
             at += len(text_of)
@@ -101,6 +102,19 @@ class _Setter:
             units.append(self._one(str(len(text) - len(body)).translate(_NUMBER)))
             offsets.append(at)
         return units, offsets
+
+    def _with_marks(self, cluster: str, first: int) -> tuple[_Printed, ...]:
+        """A cluster at the folded offset `first` with a mark of the source's: it, and what clings to it."""
+        units: list[_Printed] = []
+        held = ""
+        for at, char in enumerate(cluster, first):
+            if at not in self._mark_offsets:
+                held += char
+                continue
+            units += self._page_text(held) if held else ()
+            units.append(self._one(char))
+            held = ""
+        return (*units, *(self._page_text(held) if held else ()))
 
     def _page_text(self, cluster: str | ShapedCluster) -> tuple[_Printed, ...]:
         """A cluster as it is printed: one unit, or several where it is too wide for a slot."""

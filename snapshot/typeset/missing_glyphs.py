@@ -6,6 +6,7 @@ import unicodedata
 from collections import Counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from snapshot.source import marks
 from snapshot.source.codepoints import code_points
@@ -15,7 +16,7 @@ from snapshot.typeset.coverage import Coverage
 from snapshot.typeset.emoji import name_of
 from snapshot.typeset.pagetext import uncovered_codes
 from snapshot.typeset.prepared import PreparedText
-from snapshot.typeset.shaped import Segmentation, ShapedCluster, different_units, has_shape, may_be_unit
+from snapshot.typeset.shaped import FIRST_UNIT, Segmentation, ShapedCluster, has_shape, may_be_unit
 
 __all__ = ["missing_glyphs", "uncovered"]
 
@@ -43,29 +44,37 @@ def missing_glyphs(text: str | PreparedText, coverage: Coverage) -> tuple[Shaped
         return ()
     needed: dict[ShapedCluster, None] = {}
     clusters = 0
+    known = np.zeros(FIRST_UNIT, np.bool_)
     for begin, end in ready.bounds:
         if ready.source.text[begin:end].isascii():
             continue
         stretch = ready.stretch(begin, end)
-        for unit in _in_stretch(stretch.text, stretch.segmentation, coverage):
+        for unit in _in_stretch(stretch.text, stretch.segmentation, coverage, known):
             if unit not in needed and (len(unit.text) == 1 or clusters < _MOST_CLUSTERS):
                 clusters += len(unit.text) > 1
                 needed[unit] = None
     return tuple(needed)
 
 
-def _in_stretch(text: str, segmentation: Segmentation, coverage: Coverage) -> list[ShapedCluster]:
+def _in_stretch(
+    text: str, segmentation: Segmentation, coverage: Coverage, known: NDArray[np.bool_]
+) -> list[ShapedCluster]:
+    """What a stretch needs, in the order in which it has it, but for the characters that are known by now.
+
+    `known` says by code point which were met; those that the stretch has are written into it.
+    """
     codes = code_points(text)
     special = np.flatnonzero(codes > 127)
     # Those inside clusters too: should a cluster not be drawn, its parts are printed one by one, and whether
     # they have glyphs may not depend on what comes later.
     lacking = special[coverage.cells[codes[special]] == 0]
-    clusters = segmentation.clusters
     if segmentation.is_continuation is None and not lacking.size:
         return []
+    lacking = lacking[~known[codes[lacking]]]
     different, first = np.unique(codes[lacking], return_index=True)
+    known[different] = True
     places: dict[ShapedCluster, int] = {}
-    for unit, start in different_units(text, clusters).items():
+    for unit, start in segmentation.first().items():
         if _may_be_drawn(unit.text):
             places[unit] = start
     for code, place in zip(different.tolist(), lacking[first].tolist(), strict=True):

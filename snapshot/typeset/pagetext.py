@@ -105,9 +105,7 @@ def encode(
     controls, special = _unprintable(source)
     segmentation = segmentation or segment(text, source, special)
     substituted = (
-        substitute(text, source, special, segmentation, coverage=coverage, widest=widest)
-        if special.size
-        else None
+        substitute(source, special, segmentation, coverage=coverage, widest=widest) if special.size else None
     )
     if substituted is None:
         return _marked(
@@ -148,7 +146,7 @@ def uncovered_codes(
     _, special = _unprintable(source)
     if special.size:
         segmentation = segmentation or segment(text, source, special)
-        substituted = substitute(text, source, special, segmentation, coverage=coverage, widest=_WIDEST_NAME)
+        substituted = substitute(source, special, segmentation, coverage=coverage, widest=_WIDEST_NAME)
         source = source if substituted is None else substituted.codes
     return source[coverage.cells[source] == 0]
 
@@ -219,11 +217,14 @@ def _named(marked: PageText, substituted: Substituted, coverage: Coverage) -> Pa
         at = substituted.emoji
         for offset_map in marked.offset_maps:
             at = offset_map.forward(at)
-        sizes = np.array([len(name) + 1 for name in substituted.names], np.int64)
+        different, which = substituted.names
+        every = np.array([len(name) + 1 for name in different], np.int64)
+        sizes = every[which]
         offset_map = OffsetMap(at, 1, sizes + 1)
         codes = insert_runs(codes, at + 1, sizes)
         rest = concat_ranges(offset_map.forward(at) + 1, sizes)
-        codes[rest] = code_points(marks.CLOSE.join((*substituted.names, "")))
+        names = code_points(marks.CLOSE.join((*different, "")))
+        codes[rest] = names[concat_ranges((every.cumsum() - every)[which], sizes)]
         joined = np.sort(np.concatenate((offset_map.forward(joined), rest)))
         offset_maps += (offset_map,)
     return PageText(codes, joined, offset_maps, coverage.units)

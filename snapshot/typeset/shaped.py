@@ -7,18 +7,18 @@ code points a unit is one number above all of Unicode's; in page text as a strin
 
 from __future__ import annotations
 
-import itertools
 import unicodedata
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.source.codepoints import code_points, distinct
 from snapshot.typeset.arabic import Clusters, in_forms
+from snapshot.typeset.cluster_table import ClusterTable, ShapedCluster, cluster_table
 from snapshot.typeset.clusters import continuations
-from snapshot.typeset.offset_map import Offsets
+from snapshot.typeset.offset_map import OffsetMap, Offsets, concat_ranges, insert_runs
 
 __all__ = [
     "FIRST_UNIT",
@@ -29,9 +29,8 @@ __all__ = [
     "expand",
     "has_shape",
     "may_be_unit",
-    "numbered",
     "segment",
-    "units_in",
+    "segment_with",
 ]
 
 FIRST_UNIT = 0x110000
@@ -41,24 +40,8 @@ FIRST_UNIT = 0x110000
 _SHAPELESS = {"Cc", "Cf", "Cs", "Co", "Mn", "Mc", "Me", "Zl", "Zp", "Zs"}
 _ARABIC = range(0x600, 0x780)
 _NONE = np.zeros(0, np.int64)
+_NO_NUMBERS = np.zeros(0, np.int32)
 _NO_CLUSTERS = Clusters(_NONE, _NONE, _NONE)
-
-
-class ShapedCluster(NamedTuple):
-    """A grapheme cluster, and the form it takes (see `joining`)."""
-
-    text: str
-    form: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.text}/{self.form}" if self.form else self.text
-
-    @classmethod
-    def parse(cls, text: str) -> ShapedCluster:
-        """The unit whose `str` is `text`: no cluster has two characters of ASCII."""
-        if len(text) > 2 and text[-2] == "/":
-            return cls(text[:-2], int(text[-1]))
-        return cls(text)
 
 
 class Segmentation(NamedTuple):
@@ -67,10 +50,30 @@ class Segmentation(NamedTuple):
     Attributes:
         is_continuation: which characters continue a cluster; None where none does.
         clusters: the clusters that may be units.
+        numbers: int32, the number of each of them in `units`.
+        units: different clusters, those of other texts among them.
     """
 
     is_continuation: NDArray[np.bool_] | None
     clusters: Clusters
+    numbers: NDArray[np.int32]
+    units: Sequence[ShapedCluster]
+
+    def different(self) -> NDArray[np.intp]:
+        """The numbers of the clusters that the text has, ascending."""
+        has = np.zeros(len(self.units), np.bool_)
+        has[self.numbers] = True
+        return np.flatnonzero(has)
+
+    def first(self) -> dict[ShapedCluster, int]:
+        """The different clusters of the text, and the offset at which each stands first."""
+        starts = np.zeros(len(self.units), np.int64)
+        starts[self.numbers[::-1]] = self.clusters.starts[::-1]  # the last that is written stays
+        different = self.different()
+        return {
+            self.units[number]: start
+            for number, start in zip(different.tolist(), starts[different].tolist(), strict=True)
+        }
 
     def cut(self, first: int, last: int) -> Segmentation | None:
         """That of the half-open span of the text; None where the span tears a cluster.
@@ -89,7 +92,10 @@ class Segmentation(NamedTuple):
                 return None
             continuation = continuation if continuation.any() else None
         return Segmentation(
-            continuation, Clusters(starts[low:high] - first, lengths[low:high], forms[low:high])
+            continuation,
+            Clusters(starts[low:high] - first, lengths[low:high], forms[low:high]),
+            self.numbers[low:high],
+            self.units,
         )
 
 
@@ -101,8 +107,28 @@ def segment(text: str, codes: NDArray[np.uint32], special: Offsets) -> Segmentat
         codes: its code points.
         special: offsets of those that are not ASCII.
     """
-    is_continuation = continuations(text, codes, special) if special.size else None
-    return Segmentation(is_continuation, clusters_of(codes, special, is_continuation))
+    table = cluster_table()
+    if _compiled and special.size:
+        found = _compiled[0](codes, table)
+        unseen = np.flatnonzero(found.numbers < 0)
+        if unseen.size:
+            clusters = Clusters(*(part[unseen] for part in found.clusters))
+            found.numbers[unseen] = table.numbered(text, codes, clusters)
+        return found
+    is_continuation = continuations(codes, special) if special.size else None
+    clusters = clusters_of(codes, special, is_continuation)
+    if not clusters.starts.size:
+        return Segmentation(is_continuation, clusters, _NO_NUMBERS, ())
+    return Segmentation(is_continuation, clusters, table.numbered(text, codes, clusters), table.units)
+
+
+_Segments = Callable[[NDArray[np.uint32], ClusterTable], Segmentation]
+_compiled: list[_Segments] = []
+
+
+def segment_with(kernel: _Segments) -> None:
+    """Segment by a compiled function, which gives -1 as the number of clusters that were never seen."""
+    _compiled[:] = [kernel]
 
 
 def has_shape(char: str) -> bool:
@@ -147,44 +173,16 @@ def clusters_of(
     return Clusters(starts[several], lengths[several], forms[several])
 
 
-def units_in(text: str, clusters: Clusters) -> Iterator[ShapedCluster]:
-    """The clusters of `text` as units."""
-    return itertools.starmap(ShapedCluster, _pairs(text, clusters))
-
-
-def different_units(text: str, clusters: Clusters) -> dict[ShapedCluster, int]:
-    """The different clusters of `text` as units, and where each stands first."""
-    pairs = _pairs(text, clusters)
-    first = dict(zip(reversed(pairs), reversed(clusters.starts.tolist()), strict=True))
-    return {ShapedCluster(*pair): first[pair] for pair in dict.fromkeys(pairs)}
-
-
-def _pairs(text: str, clusters: Clusters) -> list[tuple[str, int]]:
-    """The clusters of `text` with their forms, which equal units; it takes less to make them."""
-    starts, ends = clusters.starts.tolist(), (clusters.starts + clusters.lengths).tolist()
-    pieces = [text[start:end] for start, end in zip(starts, ends, strict=True)]
-    return list(zip(pieces, clusters.forms.tolist(), strict=True))
-
-
 def divided(text: str) -> Iterator[str | ShapedCluster]:
     """The clusters of a text in their order: those that may be units, and single characters."""
     codes = code_points(text)
-    clusters = segment(text, codes, np.flatnonzero(codes > 127)).clusters
+    found = segment(text, codes, np.flatnonzero(codes > 127))
     end = 0
-    for cluster, start in zip(units_in(text, clusters), clusters.starts.tolist(), strict=True):
+    for number, start in zip(found.numbers.tolist(), found.clusters.starts.tolist(), strict=True):
         yield from text[end:start]
-        yield cluster
-        end = start + len(cluster.text)
+        yield found.units[number]
+        end = start + len(found.units[number].text)
     yield from text[end:]
-
-
-def numbered(text: str, clusters: Clusters, units: Mapping[ShapedCluster, int]) -> NDArray[np.uint32]:
-    """The number of each of the clusters of `text`, 0 for those that are not among `units`."""
-    if not units:
-        return np.zeros(clusters.starts.size, np.uint32)
-    numbers = cast("Mapping[tuple[str, int], int]", units)
-    found = map(numbers.get, _pairs(text, clusters), itertools.repeat(0))
-    return np.fromiter(found, np.uint32, clusters.starts.size)
 
 
 def expand(codes: NDArray[np.uint32], units: Mapping[int, ShapedCluster]) -> NDArray[np.uint32]:
@@ -192,10 +190,14 @@ def expand(codes: NDArray[np.uint32], units: Mapping[int, ShapedCluster]) -> NDA
     at = np.flatnonzero(codes >= FIRST_UNIT)
     if not at.size:
         return codes
-    pieces: list[NDArray[np.uint32]] = []
-    end = 0
-    for place in at.tolist():
-        cluster = units[int(codes[place])]
-        pieces += (codes[end:place], np.array([ord(char) for char in cluster.text], np.uint32))
-        end = place + 1
-    return np.concatenate((*pieces, codes[end:]))
+    different = distinct(codes[at])
+    texts = [units[number].text for number in different.tolist()]
+    which = np.searchsorted(different, codes[at])
+    every = np.array([len(text) for text in texts], np.int64)
+    sizes = every[which]
+    out = insert_runs(codes, at, sizes - 1)
+    first = OffsetMap(at, 1, sizes).forward(at)
+    out[concat_ranges(first, sizes)] = code_points("".join(texts))[
+        concat_ranges((every.cumsum() - every)[which], sizes)
+    ]
+    return out

@@ -8,14 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.source import marks
+from snapshot.source.codepoints import distinct
 from snapshot.typeset.emoji import name_of, starts_emoji
 from snapshot.typeset.offset_map import OffsetMap, Offsets, concat_ranges
-from snapshot.typeset.shaped import Segmentation, numbered
+from snapshot.typeset.shaped import Segmentation
 
 if TYPE_CHECKING:
     from snapshot.typeset.coverage import Coverage
 
-__all__ = ["Substituted", "substitute"]
+__all__ = ["Names", "Substituted", "substitute"]
+
+
+class Names(NamedTuple):
+    """The names of the emoji of a text: the different ones, and which of them each emoji has."""
+
+    different: tuple[str, ...]
+    which: NDArray[np.int64]
 
 
 class Substituted(NamedTuple):
@@ -33,11 +41,19 @@ class Substituted(NamedTuple):
     is_continuation: NDArray[np.bool_]
     offset_map: OffsetMap
     emoji: Offsets
-    names: tuple[str, ...]
+    names: Names
+
+
+class _Found(NamedTuple):
+    """What becomes one code: first offset, length, the code, and which of the names it has (-1: none)."""
+
+    starts: Offsets
+    lengths: Offsets
+    codes: NDArray[np.uint32]
+    names: NDArray[np.int64]
 
 
 def substitute(
-    text: str,
     source: NDArray[np.uint32],
     special: Offsets,
     segmentation: Segmentation,
@@ -48,49 +64,74 @@ def substitute(
     """The text with its units and emoji as one code each; None where it has none.
 
     Args:
-        text: folded source text.
-        source: its code points.
+        source: code points of folded source text.
         special: offsets of those that are not ASCII.
         segmentation: its grapheme clusters.
         coverage: what the font draws.
         widest: cells that the name of an emoji may take with its brackets.
     """
-    is_continuation, clusters = segmentation
+    is_continuation = segmentation.is_continuation
     lone = special[coverage.cells[source[special]] == 0]
     if is_continuation is None and not lone.size and not coverage.units:
         return None
     if is_continuation is None:
         is_continuation = np.zeros(source.size, np.bool_)
-    lone = lone[~(is_continuation | np.append(is_continuation[1:], False))[lone]]
+    names: dict[str, int] = {}
+    found = _clusters(segmentation, names, coverage, widest)
     lone = lone[starts_emoji(source[lone])]
-    names = {
-        start: name
-        for start, end in (
-            *zip(lone.tolist(), (lone + 1).tolist(), strict=True),
-            *zip(clusters.starts.tolist(), (clusters.starts + clusters.lengths).tolist(), strict=True),
-        )
-        if (name := name_of(text[start:end])) and len(name) + 2 <= widest
-    }
-    emoji = np.array(sorted(names), np.int64)
-    numbers = numbered(text, clusters, coverage.units)
-    numbers[np.isin(clusters.starts, emoji)] = ord(marks.OPEN)
-    is_one = numbers > 0
-    lone = lone[np.isin(lone, emoji)]
-    starts = np.concatenate((clusters.starts[is_one], lone))
+    lone = lone[~(is_continuation[lone] | np.append(is_continuation, False)[lone + 1])]
+    if lone.size:
+        found = _with_lone(found, source, lone, names, widest)
+    starts, lengths, numbers, which = found
     if not starts.size:
         return None
-    order = np.argsort(starts)
-    starts = starts[order]
-    lengths = np.append(clusters.lengths[is_one], np.ones(lone.size, np.int64))[order]
     codes = source.copy()
-    codes[starts] = np.append(numbers[is_one], np.full(lone.size, ord(marks.OPEN), np.uint32))[order]
+    codes[starts] = numbers
     kept = np.ones(source.size, np.bool_)
     kept[concat_ranges(starts + 1, lengths - 1)] = False
     offset_map = OffsetMap(starts, lengths, 1)
+    is_emoji = which >= 0
     return Substituted(
         codes[kept],
         is_continuation[kept],
         offset_map,
-        offset_map.forward(emoji),
-        tuple(names[at] for at in emoji.tolist()),
+        offset_map.forward(starts[is_emoji]),
+        Names(tuple(names), which[is_emoji]),
+    )
+
+
+def _named(emoji: str, names: dict[str, int], widest: int) -> int:
+    """The number in `names`, which grows, of the name of an emoji; -1 where it has none, or one too wide."""
+    name = name_of(emoji)
+    return names.setdefault(name, len(names)) if name and len(name) + 2 <= widest else -1
+
+
+def _clusters(segmentation: Segmentation, names: dict[str, int], coverage: Coverage, widest: int) -> _Found:
+    """The clusters that become one code. What they become is asked once for each different one."""
+    clusters, numbers = segmentation.clusters, segmentation.numbers
+    codes = np.zeros(len(segmentation.units), np.uint32)
+    which = np.full(codes.size, -1, np.int64)
+    for number in segmentation.different().tolist():
+        unit = segmentation.units[number]
+        which[number] = _named(unit.text, names, widest)
+        codes[number] = ord(marks.OPEN) if which[number] >= 0 else coverage.units.get(unit, 0)
+    found = codes[numbers]
+    is_one = found > 0
+    return _Found(clusters.starts[is_one], clusters.lengths[is_one], found[is_one], which[numbers[is_one]])
+
+
+def _with_lone(
+    found: _Found, source: NDArray[np.uint32], lone: Offsets, names: dict[str, int], widest: int
+) -> _Found:
+    """What was found, with the emoji of one character at `lone`, in the order of the text."""
+    different = distinct(source[lone])
+    which = np.array([_named(chr(code), names, widest) for code in different.tolist()], np.int64)
+    which = which[np.searchsorted(different, source[lone])]
+    lone, which = lone[which >= 0], which[which >= 0]
+    at = np.searchsorted(found.starts, lone)
+    return _Found(
+        np.insert(found.starts, at, lone),
+        np.insert(found.lengths, at, 1),
+        np.insert(found.codes, at, ord(marks.OPEN)),
+        np.insert(found.names, at, which),
     )
