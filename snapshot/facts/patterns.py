@@ -521,10 +521,14 @@ _JUDGES = (_WORD, _judged(_identifier)), (_NAME, _judged(_code_name))
 _words = _Words()
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1 << 12)
 def strings_in(text: str) -> frozenset[str]:
     """The exact strings of a text, and what stands whole in them."""
-    whole = {fact.text for fact in find(text, names=True)}
+    if _CUT.search(text):
+        whole = {fact.text for fact in find(text, names=True)}
+    else:  # where nothing was cut, those of the words are all there are
+        told = _words.strings_of(_CHUNK.findall(text))
+        whole = {found for strings in told.values() for _, found, _, _ in strings}
     return frozenset(whole.union(*map(parts_of, whole)))
 
 
