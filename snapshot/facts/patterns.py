@@ -482,7 +482,7 @@ def _in_words(words: Sequence[str]) -> Iterator[tuple[str, tuple[_String, ...]]]
 def _strings(text: str) -> Iterator[_String]:
     """Each exact string of a text without repetitions, with its offset, its kind, and the rank of that."""
     taken = bytearray(len(text))
-    for rank, (kind, pattern, trimmed) in enumerate(_JUDGED):
+    for rank, (kind, pattern, trimmed) in enumerate(_PATTERNS):
         for match in pattern.finditer(text):
             whole = match[0]
             if len(whole) > 4 * _LONGEST:
@@ -499,7 +499,7 @@ def _strings(text: str) -> Iterator[_String]:
                 yield match.start(), *known, rank
 
 
-# A text has few different words, and another one much the same, so each is judged once.
+# Words, and exact strings, of which it is kept what they are: bounds memory.
 _WORDS_KNOWN = 1 << 16
 
 
@@ -513,15 +513,11 @@ def _code_name(found: str) -> tuple[str, Kind] | None:
     return (name, "name") if telling else None
 
 
-_judged = lru_cache(maxsize=_WORDS_KNOWN)
-_JUDGED: tuple[tuple[Kind, re.Pattern[str], Callable[[str], str]], ...] = tuple(
-    (kind, pattern, _judged(trim)) for kind, pattern, trim in _PATTERNS
-)
-_JUDGES = (_WORD, _judged(_identifier)), (_NAME, _judged(_code_name))
+_JUDGES = (_WORD, _identifier), (_NAME, _code_name)
 _words = _Words()
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 11)
 def strings_in(text: str) -> frozenset[str]:
     """The exact strings of a text, and what stands whole in them."""
     if _CUT.search(text):
@@ -532,7 +528,7 @@ def strings_in(text: str) -> frozenset[str]:
     return frozenset(whole.union(*map(parts_of, whole)))
 
 
-@lru_cache(maxsize=1 << 17)
+@lru_cache(maxsize=_WORDS_KNOWN)
 def parts_of(text: str) -> frozenset[str]:
     """What stands whole in an exact string: `pool`, `self.pool` and `pool.size` in `self.pool.size`.
 
@@ -571,7 +567,7 @@ _LOOK = str.maketrans("OolI|SBZb", "001115826")
 _PAIRS = re.compile("rn|vv|cl")
 
 
-@lru_cache(maxsize=1 << 17)
+@lru_cache(maxsize=_WORDS_KNOWN)
 def look(text: str) -> str:
     """What look-alikes have in common: 0 O o, 1 l I |, 5 S, 8 B, 2 Z, 6 b, rn m, vv w, cl d."""
     return _PAIRS.sub(lambda pair: {"rn": "m", "vv": "w", "cl": "d"}[pair[0]], text).translate(_LOOK)
