@@ -53,7 +53,9 @@ def _anthropic() -> st.SearchStrategy[dict[str, Any]]:
         _IDS.map(lambda name: {"type": "tool_result", "tool_use_id": name, "content": "done"}),
     )
     roles = st.sampled_from(["user", "assistant", "system"])
-    return st.builds(lambda role, blocks: {"role": role, "content": blocks}, roles, st.lists(block, max_size=3))
+    return st.builds(
+        lambda role, blocks: {"role": role, "content": blocks}, roles, st.lists(block, max_size=3)
+    )
 
 
 def _responses() -> st.SearchStrategy[dict[str, Any]]:
@@ -85,6 +87,12 @@ _MESSAGES = {
 }  # fmt: skip
 
 
+def _first(api: str) -> dict[str, Any]:
+    """The user's first words."""
+    said = {"parts": [{"text": "x"}]} if api == "gemini" else {"content": "x"}
+    return {"role": "user", **said}
+
+
 def _turn(api: str, name: str) -> list[dict[str, Any]]:
     """A call and its result as the API takes them."""
     if api == "anthropic":
@@ -113,9 +121,7 @@ def _turn(api: str, name: str) -> list[dict[str, Any]]:
 @given(data=st.data())
 def test_what_is_known_of_a_beginning_never_changes_the_verdict(api: str, data: st.DataObject):
     """Of lists that grow, mostly as they should, whose ends change, and that repeat ids or answer late."""
-    messages: list[Any] = [
-        {"role": "user", "parts": [{"text": "x"}]} if api == "gemini" else {"role": "user", "content": "x"}
-    ]
+    messages: list[Any] = [_first(api)]
     known = Accepted(api)
     name = _flatten.LISTS[api]
     late: list[Any] = []
@@ -158,8 +164,7 @@ def test_a_beginning_ends_where_every_call_has_its_result():
 
 @pytest.mark.parametrize("api", _MESSAGES)
 def test_of_every_api_only_the_end_is_looked_at(api: str):
-    first = {"role": "user", "parts": [{"text": "x"}]} if api == "gemini" else {"role": "user", "content": "x"}
-    messages = [first, *(message for number in range(9) for message in _turn(api, f"t{number}"))]
+    messages = [_first(api), *(message for number in range(9) for message in _turn(api, f"t{number}"))]
     known = Accepted(api)
     for stop in range(3, len(messages) + 1, 2):
         assert known.accepts(messages[:stop], {})

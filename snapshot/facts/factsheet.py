@@ -143,8 +143,8 @@ class _Size:
 
     def __init__(self, head: str, reader: ModelProfile) -> None:
         self._pieces = pieces = Pieces(reader)
-        # Hundredths of a token, each line with the newline behind it; the last characters of lines with labels,
-        # and that of the last line.
+        # Hundredths of a token, each line with the newline behind it; the last characters of lines with
+        # labels, and that of the last line.
         self._sum = pieces.inside(head) + pieces.between(head[-1], "\n")
         self._ends: dict[str, str] = {}
         self._end = head[-1]

@@ -439,21 +439,21 @@ class _Places:
 
 
 _String: TypeAlias = tuple[int, str, Kind, int]
-"""An exact string in a word: its offset there, itself, its kind, and the rank of that. Names have the last."""
+"""An exact string in a word: its offset there, itself, its kind, and the rank of that."""
 
 
 class _Words:
     """The exact strings of the words that were looked at lately; words without any are known as well.
 
-    A text has few different words, and another one much the same, so each is looked at once. No pattern reaches
-    over the newline that parts two words, so what is in one depends on nothing beside it.
+    A text has few different words, and another one much the same, so each is looked at once. No pattern
+    reaches over the newline that parts two words, so what is in one depends on nothing beside it.
     """
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[_String, ...]] = {}
 
     def strings_of(self, words: Collection[str]) -> dict[str, tuple[_String, ...]]:
-        """The words that have exact strings, in no certain order, each with its strings, the lowest rank first."""
+        """The words that have exact strings, in no certain order, each with these, the lowest rank first."""
         known = self._known
         different = set(words)
         new = [word for word in different if word not in known]

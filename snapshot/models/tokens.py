@@ -112,8 +112,8 @@ def _counted(text: str, column: int) -> int:
 class Pieces:
     """What `text_tokens` gives for a text that is put together of pieces, without putting it together.
 
-    A text is estimated by its neighbours and its characters outside ASCII, so the sum over its pieces and over
-    the pairs where they meet is that of the whole, to the hundredth of a token.
+    A text is estimated by its pairs of neighbours and its characters outside ASCII, so the sum over its
+    pieces and over the pairs where they meet is that of the whole, to the hundredth of a token.
     """
 
     def __init__(self, reader: ModelProfile) -> None:

@@ -116,7 +116,7 @@ class Recording:
     def strings_of(self, messages: Sequence[Message]) -> frozenset[str]:
         """Exact strings of messages, most of them of the run. No string reaches over the end of a message."""
         places = self._numbers
-        return frozenset().union(
+        return frozenset[str]().union(
             *(
                 exact_strings(words(message)) if (at := places.get(id(message))) is None else self.strings[at]
                 for message in messages

@@ -1,5 +1,4 @@
-"""How far a list of messages is known to be one that an API accepts, so that a longer one is checked by what is
-new."""
+"""How far a list of messages is known to be accepted by an API: a longer one is checked by what is new."""
 
 from __future__ import annotations
 

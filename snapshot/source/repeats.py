@@ -77,7 +77,7 @@ def forget() -> None:
 
 
 class _Lately:
-    """The last sources that were folded in chapters: within a compaction the same one is asked for many times."""
+    """The last sources that were folded in chapters: a compaction asks for the same one many times."""
 
     def __init__(self) -> None:
         self._known: list[tuple[Source, tuple[int, ...], Source]] = []  # the newest last

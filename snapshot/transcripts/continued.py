@@ -64,7 +64,7 @@ class _Place:
 
 
 class Note(Protocol):
-    """Something that is known of the first items of a list; it is dropped once one of these says something else.
+    """Something that is known of the first items of a list, until one of these says something else.
 
     Attributes:
         count: how many items.
