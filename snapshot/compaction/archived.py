@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any, Self
 
@@ -213,7 +213,7 @@ class Archived:
         if not spans:
             return {}, {}
         (start, stop), end = spans[0], spans[-1][1]
-        first, others = (first_marks(self.printed.text[a:b]) for a, b in ((start, stop), (stop, end)))
+        first, others = (_first_marks(self.printed.text[a:b]) for a, b in ((start, stop), (stop, end)))
         return {name: at + start for name, at in first.items()}, {
             name: at + stop for name, at in others.items()
         }
@@ -463,6 +463,11 @@ class Archived:
             return self
         changed = tuple(Changed(at, message, None) for at, message in enumerate(self.messages, self.head))
         return replace(self, messages=(), changed=changed, former_schema=False)
+
+
+@lru_cache(maxsize=8)  # a compaction asks for the same pages several times, each time of another archive
+def _first_marks(text: str) -> dict[str, int]:
+    return first_marks(text)
 
 
 def _on_no_page(_offset: int) -> int:

@@ -64,7 +64,6 @@ def cache_mark_for(
 def _own_body(given: Given, sent: Transcript, api: str, reader: ModelProfile | None) -> dict[str, Any] | None:
     """The caller's own messages as a body has them, if nothing changed, and the API and model take them."""
     from snapshot.requests import LISTED, api_of
-    from snapshot.requests.check import check
 
     if sent.messages is not given.transcript.messages or isinstance(given.value, Transcript):
         return None
@@ -74,7 +73,25 @@ def _own_body(given: Given, sent: Transcript, api: str, reader: ModelProfile | N
     within = api == "anthropic" and reader is not None and not reader.midway_system
     if within and any(message.role == "system" for message in sent.messages[given.beside :]):
         return None
-    return None if check(body, api) else body
+    return body if _is_accepted(given, api, body) else None
+
+
+def _is_accepted(given: Given, api: str, body: dict[str, Any]) -> bool:
+    """Whether the API accepts the caller's own body: by what is new in a list that is as it was when it was
+    read."""
+    from snapshot.requests import LISTED
+    from snapshot.requests.accepted import Accepted
+    from snapshot.requests.check import check
+    from snapshot.transcripts.continued import notes_on
+
+    messages, beside = body[LISTED[api]], {key: body[key] for key in body if key != LISTED[api]}
+    with notes_on(given.transcript, given.items) as notes:
+        if notes is None or len(messages) != given.count:
+            return not check(body, api)
+        known = notes.get(api)
+        if not isinstance(known, Accepted):
+            known = notes[api] = Accepted(api)
+        return known.accepts(messages, beside)
 
 
 def _in_words(given: Given, api: str) -> bool:

@@ -228,11 +228,12 @@ histories = Histories()
 def forget() -> None:
     """Forget all that is known of conversations from earlier calls: it only saves time."""
     from snapshot.facts import survey
-    from snapshot.source import folding, source
+    from snapshot.source import folding, repeats, source
     from snapshot.transcripts import continued
 
     histories.clear()
     continued.forget()
     source.forget()
     folding.forget()
+    repeats.forget()
     survey.forget()

@@ -13,7 +13,6 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +20,7 @@ import numpy as np
 from snapshot.facts.patterns import Fact, find, look, parts_of, strings_in
 from snapshot.facts.survey import survey_of
 from snapshot.facts.use import Uses
-from snapshot.models.tokens import most_chars, most_tokens, text_tokens
+from snapshot.models.tokens import Pieces, most_tokens, text_tokens
 from snapshot.source.marks import ELIDED
 from snapshot.source.source import Source, strict_text
 
@@ -130,19 +129,49 @@ def _at_most(budget: int, reader: ModelProfile) -> int:
 
 
 def _most(ranked: Sequence[Fact], head: str, labels: _Labels, budget: int, reader: ModelProfile) -> int:
-    """How many of the facts have room. The text grows with each, so the number is found by halving."""
-    low, high = 0, min(len(ranked), _at_most(budget, reader))
-    longest = most_chars(budget, reader)  # what is longer has no room for certain
-    sums = list(accumulate(len(fact.text) for fact in ranked[:high]))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if sums[middle - 1] <= longest and (
-            text_tokens(_print(head, ranked[:middle], labels), reader) <= budget
-        ):
-            low = middle
+    """How many of the facts have room. Each makes the text dearer, so the first without room ends it."""
+    size = _Size(head, reader)
+    for number, fact in enumerate(ranked[: _at_most(budget, reader)]):
+        size.add(fact, labels)
+        if size.tokens > budget:
+            return number
+    return min(len(ranked), _at_most(budget, reader))
+
+
+class _Size:
+    """Tokens of what `_print` gives, fact by fact."""
+
+    def __init__(self, head: str, reader: ModelProfile) -> None:
+        self._pieces = pieces = Pieces(reader)
+        # Hundredths of a token, each line with the newline behind it; the last characters of lines with
+        # labels, and that of the last line.
+        self._sum = pieces.inside(head) + pieces.between(head[-1], "\n")
+        self._ends: dict[str, str] = {}
+        self._end = head[-1]
+        self._last = ""
+
+    @property
+    def tokens(self) -> int:
+        """Estimated tokens of the text."""
+        end = self._ends[self._last] if self._ends else self._end
+        return self._pieces.tokens(self._sum - self._pieces.between(end, "\n"))
+
+    def add(self, fact: Fact, labels: _Labels) -> None:
+        """Take in the fact that follows."""
+        line, label = labels.line(fact)
+        between, text = self._pieces.between, fact.text
+        end = self._ends.get(label)
+        if line or end is None:
+            line_of = line or f"{label}: " * bool(label) + text
+            self._sum += between("\n", line_of[0]) + self._pieces.inside(line_of) + between(line_of[-1], "\n")
+            if line:
+                self._end = line[-1]
+                return
+            self._last = label
         else:
-            high = middle - 1
-    return low
+            self._sum += between(end, ",") + between(",", " ") + between(" ", text[0])
+            self._sum += self._pieces.inside(text) + between(text[-1], "\n") - between(end, "\n")
+        self._ends[label] = text[-1]
 
 
 def ranked_facts(

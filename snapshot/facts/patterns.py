@@ -12,9 +12,10 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import Literal, TypeAlias
 
 __all__ = ["Fact", "Finder", "Kind", "find", "look", "parts_of", "strings_in"]
@@ -359,28 +360,27 @@ class Finder:
 
     def feed(self, text: str) -> None:
         """Look at the piece of text that follows."""
+        matches = list(_CHUNK.finditer(text))
+        chunks = [match[0] for match in matches]
+        told = _words.strings_of(chunks)
         offsets: defaultdict[str, list[int]] = defaultdict(list)
-        for match in _CHUNK.finditer(text):
-            offsets[match[0]].append(match.start())
-        chunks = [chunk for chunk in offsets if _PROMISING.search(chunk)]
-        starts: list[int] = []
-        at = 0
-        for chunk in chunks:
-            starts.append(at)
-            at += len(chunk) + 1
+        for match, chunk in zip(matches, chunks, strict=True):
+            if chunk in told:
+                offsets[chunk].append(match.start())
         cuts = _cuts(text)
         behind = self._length
         new: defaultdict[str, dict[int, int]] = defaultdict(dict)
-        for at, found, kind, rank in _strings("\n".join(chunks), self._names):
-            number = bisect_right(starts, at) - 1
-            inside, length = at - starts[number], len(found)
-            places = new[found]
-            for start in offsets[chunks[number]]:
-                if not (cuts and _touches(start + inside, start + inside + length, cuts)):
-                    # A name may be found twice in one place, by what it ends with and as a whole.
-                    places.setdefault(behind + start + inside, rank)
-            if rank >= len(_PATTERNS):
-                self._kinds[rank, found] = kind
+        for chunk, starts in offsets.items():
+            for inside, found, kind, rank in told[chunk]:
+                if rank >= len(_PATTERNS):
+                    if rank > len(_PATTERNS) and not self._names:
+                        continue
+                    self._kinds[rank, found] = kind
+                length, places = len(found), new[found]
+                for start in starts:
+                    if not (cuts and _touches(start + inside, start + inside + length, cuts)):
+                        # A name may be found twice in one place, by what it ends with and as a whole.
+                        places.setdefault(behind + start + inside, rank)
         for found, places in new.items():
             if places:
                 known = self._found.get(found)
@@ -438,10 +438,51 @@ class _Places:
         return self._fact
 
 
-def _strings(text: str, names: bool) -> Iterator[tuple[int, str, Kind, int]]:
+_String: TypeAlias = tuple[int, str, Kind, int]
+"""An exact string in a word: its offset there, itself, its kind, and the rank of that."""
+
+
+class _Words:
+    """The exact strings of the words that were looked at lately; words without any are known as well.
+
+    A text has few different words, and another one much the same, so each is looked at once. No pattern
+    reaches over the newline that parts two words, so what is in one depends on nothing beside it.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[_String, ...]] = {}
+
+    def strings_of(self, words: Collection[str]) -> dict[str, tuple[_String, ...]]:
+        """The words that have exact strings, in no certain order, each with these, the lowest rank first."""
+        known = self._known
+        different = set(words)
+        new = [word for word in different if word not in known]
+        made: dict[str, tuple[_String, ...]] = dict.fromkeys(new, ())
+        promising = [word for word in new if _PROMISING.search(word)]
+        for word, strings in _in_words(promising):
+            made[word] = strings
+        found = {word: strings for word in different if (strings := made.get(word) or known.get(word))}
+        if len(known) + len(made) > _WORDS_KNOWN:
+            self._known = known = {}
+        known.update((word, strings) for word, strings in made.items() if len(word) <= _LONGEST)
+        return found
+
+
+def _in_words(words: Sequence[str]) -> Iterator[tuple[str, tuple[_String, ...]]]:
+    """Each word that has exact strings, with these."""
+    starts = list(accumulate((len(word) + 1 for word in words), initial=0))
+    found: defaultdict[int, list[_String]] = defaultdict(list)
+    for at, text, kind, rank in _strings("\n".join(words)):
+        number = bisect_right(starts, at) - 1
+        found[number].append((at - starts[number], text, kind, rank))
+    for number, strings in found.items():
+        yield words[number], tuple(strings)
+
+
+def _strings(text: str) -> Iterator[_String]:
     """Each exact string of a text without repetitions, with its offset, its kind, and the rank of that."""
     taken = bytearray(len(text))
-    for rank, (kind, pattern, trimmed) in enumerate(_JUDGED):
+    for rank, (kind, pattern, trimmed) in enumerate(_PATTERNS):
         for match in pattern.finditer(text):
             whole = match[0]
             if len(whole) > 4 * _LONGEST:
@@ -451,14 +492,14 @@ def _strings(text: str, names: bool) -> Iterator[tuple[int, str, Kind, int]]:
                 taken[start : start + len(found)] = b"\1" * len(found)
                 if len(found) <= _LONGEST:
                     yield start, found, kind, rank
-    for rank, (pattern, judge) in enumerate(_JUDGES[: 1 + names], len(_PATTERNS)):
+    for rank, (pattern, judge) in enumerate(_JUDGES, len(_PATTERNS)):
         for match in pattern.finditer(text):
             known = judge(match[0])
             if known and taken.find(1, match.start(), match.end()) < 0:
                 yield match.start(), *known, rank
 
 
-# A text has few different words, and another one much the same, so each is judged once.
+# Words, and exact strings, of which it is kept what they are: bounds memory.
 _WORDS_KNOWN = 1 << 16
 
 
@@ -472,21 +513,22 @@ def _code_name(found: str) -> tuple[str, Kind] | None:
     return (name, "name") if telling else None
 
 
-_judged = lru_cache(maxsize=_WORDS_KNOWN)
-_JUDGED: tuple[tuple[Kind, re.Pattern[str], Callable[[str], str]], ...] = tuple(
-    (kind, pattern, _judged(trim)) for kind, pattern, trim in _PATTERNS
-)
-_JUDGES = (_WORD, _judged(_identifier)), (_NAME, _judged(_code_name))
+_JUDGES = (_WORD, _identifier), (_NAME, _code_name)
+_words = _Words()
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1 << 11)
 def strings_in(text: str) -> frozenset[str]:
     """The exact strings of a text, and what stands whole in them."""
-    whole = {fact.text for fact in find(text, names=True)}
+    if _CUT.search(text):
+        whole = {fact.text for fact in find(text, names=True)}
+    else:  # where nothing was cut, those of the words are all there are
+        told = _words.strings_of(_CHUNK.findall(text))
+        whole = {found for strings in told.values() for _, found, _, _ in strings}
     return frozenset(whole.union(*map(parts_of, whole)))
 
 
-@lru_cache(maxsize=1 << 17)
+@lru_cache(maxsize=_WORDS_KNOWN)
 def parts_of(text: str) -> frozenset[str]:
     """What stands whole in an exact string: `pool`, `self.pool` and `pool.size` in `self.pool.size`.
 
@@ -525,7 +567,7 @@ _LOOK = str.maketrans("OolI|SBZb", "001115826")
 _PAIRS = re.compile("rn|vv|cl")
 
 
-@lru_cache(maxsize=1 << 17)
+@lru_cache(maxsize=_WORDS_KNOWN)
 def look(text: str) -> str:
     """What look-alikes have in common: 0 O o, 1 l I |, 5 S, 8 B, 2 Z, 6 b, rn m, vv w, cl d."""
     return _PAIRS.sub(lambda pair: {"rn": "m", "vv": "w", "cl": "d"}[pair[0]], text).translate(_LOOK)

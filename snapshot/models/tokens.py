@@ -28,7 +28,7 @@ from snapshot.source.codepoints import code_points
 if TYPE_CHECKING:
     from snapshot.models.profile import ModelProfile
 
-__all__ = ["counter", "most_chars", "most_tokens", "text_tokens"]
+__all__ = ["Pieces", "counter", "most_chars", "most_tokens", "text_tokens"]
 
 # Versions that stand for the two generations of Claude's tokenizer, and the tokens of an empty message.
 _CLAUDE = {"claude-old": ("3.0", 7), "claude-new": ("4.8", 6)}
@@ -107,6 +107,31 @@ def _counted(text: str, column: int) -> int:
             codes = np.minimum(wide, ord(_OTHER)).astype(np.uint16)
         total += int(rates.take((codes[:-1] << 7) | codes[1:]).sum(dtype=np.int64))
     return total
+
+
+class Pieces:
+    """What `text_tokens` gives for a text that is put together of pieces, without putting it together.
+
+    A text is estimated by its pairs of neighbours and its characters outside ASCII, so the sum over its
+    pieces and over the pairs where they meet is that of the whole, to the hundredth of a token.
+    """
+
+    def __init__(self, reader: ModelProfile) -> None:
+        self._reader, self._column = reader, _column(reader)
+        self._rates: list[int] = _pair_rates(self._column).tolist()
+
+    def inside(self, piece: str) -> int:
+        """Hundredths of a token within a piece; 0 for an empty one."""
+        return _hundredths(piece, self._column) - _FIRST if piece else 0
+
+    def between(self, one: str, other: str) -> int:
+        """Hundredths of a token for two characters that meet."""
+        last = ord(_OTHER)
+        return self._rates[min(ord(one), last) << 7 | min(ord(other), last)]
+
+    def tokens(self, hundredths: int) -> int:
+        """Tokens of a text that is not empty, from the sum over its pieces and where they meet."""
+        return _scaled(_FIRST + hundredths, self._reader, self._column)
 
 
 def most_tokens(chars: int, reader: ModelProfile) -> int:

@@ -28,12 +28,14 @@ class Form:
         start: number of the first message that follows as it was.
         shown: messages whose words are in `units`, for the exact strings that stand as text.
         pages: pages among the units.
+        recording: the run that most of `shown` are messages of; None: it is not known.
     """
 
     units: tuple[Unit, ...]
     start: int
     shown: Sequence[Message] = ()
     pages: int = 0
+    recording: Recording | None = field(default=None, repr=False, compare=False)
     _found: dict[str, bool] = field(default_factory=dict[str, bool], repr=False, compare=False)
 
     @cached_property
@@ -47,7 +49,7 @@ class Form:
 
     @cached_property
     def _strings(self) -> frozenset[str]:
-        return exact_strings(self._text)
+        return exact_strings(self._text) if self.recording is None else self.recording.strings_of(self.shown)
 
     def says(self, item: str) -> bool:
         """Whether an exact string stands as text in the units, also within a longer one."""

@@ -163,4 +163,5 @@ class Ours(_Base):
             stop,
             messages,
             report.pages,
+            recording,
         )

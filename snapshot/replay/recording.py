@@ -113,6 +113,20 @@ class Recording:
         """Exact strings of each message."""
         return tuple(exact_strings(words(message)) for message in self.messages)
 
+    def strings_of(self, messages: Sequence[Message]) -> frozenset[str]:
+        """Exact strings of messages, most of them of the run. No string reaches over the end of a message."""
+        places = self._numbers
+        return frozenset[str]().union(
+            *(
+                exact_strings(words(message)) if (at := places.get(id(message))) is None else self.strings[at]
+                for message in messages
+            )
+        )
+
+    @cached_property
+    def _numbers(self) -> dict[int, int]:
+        return {id(message): number for number, message in enumerate(self.messages)}
+
     @cached_property
     def _places(self) -> dict[str, list[int]]:
         places: dict[str, list[int]] = {}

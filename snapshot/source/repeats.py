@@ -27,10 +27,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from snapshot.source.marks import REPEAT
-from snapshot.source.text import Moved, Repeat, Source
+from snapshot.source.text import Elision, Moved, Repeat, Source
 
 __all__ = ["expand_repeats", "fold_chapters", "fold_repeats", "folded_offset", "original_span"]
 
+# Sources in chapters that are kept.
+_MOST = 6
 _REFERENCE = re.compile(
     rf"{REPEAT}(?:the line above, (?P<more>\d+) times? more"
     r"|(?P<lines>\d+) lines(?: (?P<times>\d+) times)? as (?P<up>\d+) lines up.*)\n"
@@ -66,6 +68,33 @@ def fold_chapters(source: Source, starts: Sequence[int]) -> Source:
     Raises:
         ValueError: a chapter begins within lines that the one before it says by a reference.
     """
+    return _lately.folded(source, tuple(starts))
+
+
+def forget() -> None:
+    """Forget what was folded lately."""
+    _lately.__init__()
+
+
+class _Lately:
+    """The last sources that were folded in chapters: a compaction asks for the same one many times."""
+
+    def __init__(self) -> None:
+        self._known: list[tuple[Source, tuple[int, ...], Source]] = []  # the newest last
+
+    def folded(self, source: Source, starts: tuple[int, ...]) -> Source:
+        for given, at, folded in reversed(self._known):
+            if given is source and at == starts:
+                return folded
+        folded = _in_chapters(source, starts)
+        self._known = [*self._known, (source, starts, folded)][-_MOST:]
+        return folded
+
+
+_lately = _Lately()
+
+
+def _in_chapters(source: Source, starts: Sequence[int]) -> Source:
     folds = [fold_repeats(source, visible_from=start) for start in starts]
     if len(folds) == 1 or not any(folded.repeats for folded in folds):
         return folds[0] if folds else source
@@ -85,12 +114,19 @@ def fold_chapters(source: Source, starts: Sequence[int]) -> Source:
         pieces.append(folded.text[start:end])
         length += end - start
     moved = Moved(repeats)
+    begins = moved.all([start for start, _ in source.spans])
+    ends = moved.all([stop for _, stop in source.spans])
     return replace(
         source,
         text="".join(pieces),
-        marks=tuple(sorted([*map(moved, source.marks), *(repeat.start for repeat in repeats)])),
-        spans=tuple((moved(start), moved(stop)) for start, stop in source.spans),
-        elisions=tuple(replace(item, offset=moved(item.offset)) for item in source.elisions),
+        marks=tuple(sorted([*moved.all(source.marks), *(repeat.start for repeat in repeats)])),
+        spans=tuple(zip(begins, ends, strict=True)),
+        elisions=tuple(
+            Elision(offset, item.media_type, item.size)
+            for item, offset in zip(
+                source.elisions, moved.all([item.offset for item in source.elisions]), strict=True
+            )
+        ),
         repeats=tuple(repeats),
     )
 

@@ -6,6 +6,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 __all__ = ["Elision", "Moved", "Repeat", "Source", "slice_of"]
 
 
@@ -69,3 +71,8 @@ class Moved:
     def __call__(self, offset: int) -> int:
         """The offset in the folded text."""
         return offset + self._shifts[bisect_right(self._stops, offset)]
+
+    def all(self, offsets: Sequence[int]) -> list[int]:
+        """The offsets in the folded text, in the same order."""
+        given = np.array(offsets, np.int64)
+        return (given + np.array(self._shifts)[np.searchsorted(self._stops, given, "right")]).tolist()

@@ -18,18 +18,19 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 from operator import is_
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from snapshot.errors import TranscriptError
 from snapshot.messages import Diagnostic, Message, ToolCall, Transcript
 from snapshot.transcripts.io.json_values import plain
 from snapshot.transcripts.loading import detected, from_messages, with_rows
 
-__all__ = ["continued", "forget", "rows_of"]
+__all__ = ["Note", "continued", "forget", "notes_on", "rows_of"]
 
 Rows = tuple[tuple[int, ...], ...]
 
@@ -60,6 +61,16 @@ class _Place:
 
     item: int
     message: int
+
+
+class Note(Protocol):
+    """Something that is known of the first items of a list, until one of these says something else.
+
+    Attributes:
+        count: how many items.
+    """
+
+    count: int
 
 
 class _Value:
@@ -153,6 +164,7 @@ class _Reading:
         self.transcript, self.rows = transcript, rows
         self.size = 0
         self.places: list[_Place] = []
+        self.notes: dict[str, Note] = {}
         self._blocks: list[_Block] = []  # all but the last are full
         self._ids: dict[str, int] = {}  # of calls, each with the number of its message
         self._known_ids = 0
@@ -161,6 +173,7 @@ class _Reading:
     def _take(self, items: Sequence[object], behind: int | None = None) -> None:
         """Remember how items are now that follow the first ones, or all."""
         size = self.size if behind is None else behind
+        self.notes = {key: note for key, note in self.notes.items() if note.count <= size}
         full, rest = divmod(size, _BLOCK)
         was = self._blocks[full].was[:rest] if rest else []
         del self._blocks[full:]
@@ -187,6 +200,13 @@ class _Reading:
                 return start + first
             self._blocks[number] = _Block(here, now)  # other objects that say the same
         return self.size
+
+    def is_untouched(self, items: Sequence[object]) -> bool:
+        """Whether these are the items, and all that they hold are the same objects."""
+        return len(items) == self.size and all(
+            block.is_untouched(items[number * _BLOCK : (number + 1) * _BLOCK])
+            for number, block in enumerate(self._blocks)
+        )
 
     def go_on(self, items: Sequence[object], same: int) -> bool:
         """Read the items behind the first ones, which are as they were; whether that could be done apart."""
@@ -342,6 +362,14 @@ class _Readings:
             while len(self._known) > 1 and (len(self._known) > _MOST or total > _MOST_ITEMS):
                 total -= self._known.pop(0).size
 
+    def lend(self, transcript: Transcript) -> _Reading | None:
+        """The reading that gave a transcript last, for one call alone until it is given back."""
+        with self._lock:
+            reading = next((one for one in self._known if one.transcript is transcript), None)
+            if reading is not None:
+                self._known.remove(reading)
+        return reading
+
     def rows(self, transcript: Transcript) -> Rows | None:
         with self._lock:
             return next((one.rows for one in self._known if one.transcript is transcript), None)
@@ -358,6 +386,25 @@ def rows_of(transcript: Transcript) -> Rows | None:
     """The places (from 0) in the caller's list of each message of what `continued` gave last for it, as
     `loading.with_rows` gives them; None where they are not known."""
     return _readings.rows(transcript)
+
+
+@contextmanager
+def notes_on(transcript: Transcript, items: Sequence[object]) -> Generator[dict[str, Note] | None]:
+    """What was noted of a list, by name, to be read and added to; None where the list may have changed since
+    `continued` read it.
+
+    Args:
+        transcript: what `continued` gave for the list.
+        items: the items of the list as they are now: each is looked at, at any depth.
+    """
+    reading = _readings.lend(transcript)
+    if reading is None:
+        yield None
+        return
+    try:
+        yield reading.notes if reading.is_untouched(items) else None
+    finally:
+        _readings.give(reading)
 
 
 def forget() -> None:

@@ -87,16 +87,46 @@ def plain(value: object, place: str = "") -> object:
     Raises:
         TypeError: an object of another type in it; says where.
     """
+    try:
+        return _copied(value)
+    except _OfAnotherType:
+        return _plain(value, place)
+
+
+class _OfAnotherType(Exception):
+    """A value that JSON would not bring back as it is."""
+
+
+def _copied(value: object) -> object:
+    """A copy of what JSON has brought: nearly all that there is, so it is quick."""
+    kind = type(value)
+    if kind is dict:
+        table = cast("dict[object, object]", value)
+        made = table.copy()
+        for key, item in table.items():
+            if type(key) is not str:
+                raise _OfAnotherType
+            if type(item) is not str:
+                made[key] = _copied(item)
+        return made
+    if kind is list or kind is tuple:
+        return [item if type(item) is str else _copied(item) for item in cast("list[object]", value)]
+    if kind is str or value is None or kind is int or kind is bool or kind is float:
+        return value
+    raise _OfAnotherType
+
+
+def _plain(value: object, place: str) -> object:
     if isinstance(value, dict):
-        return {str(key): plain(item, f"{place}[{key!r}]") for key, item in value.items()}
+        return {str(key): _plain(item, f"{place}[{key!r}]") for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item, f"{place}[{number}]") for number, item in enumerate(value)]
+        return [_plain(item, f"{place}[{number}]") for number, item in enumerate(value)]
     if isinstance(value, bytes | bytearray):
         return base64.b64encode(value).decode("ascii")
     if value is None or isinstance(value, str | int | float):
         return value
     if not isinstance(value, type) and callable(dump := getattr(value, "model_dump", None)):
-        return plain(_dumped(dump, value), place)
+        return _plain(_dumped(dump, value), place)
     name = type(value).__name__
     raise TypeError(f"messages{place} is a {name}: give plain dictionaries, such as its model_dump() makes")
 
