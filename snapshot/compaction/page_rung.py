@@ -54,6 +54,10 @@ class PageRung:
 
     def apply(self, candidate: Candidate, goal: int) -> Step:
         """The candidate with pages in place of its middle, and a fair share of what is sent word for word."""
+        context = candidate.context
+        if not context.reader.vision and self.layout is None:
+            why = "cannot see images" if context.reader.blind else "is not known, so it gets no pages"
+            return Step(None, f"{context.model} {why}")
         laid = self._laid_out(candidate, goal)
         if isinstance(laid, Step):
             return laid
@@ -74,20 +78,13 @@ class PageRung:
             known: the same with a shorter tail; it is given back where more of the tail is not safe.
         """
         context = candidate.context
-        if not context.reader.vision and self.layout is None:
-            why = "cannot see images" if context.reader.blind else "is not known, so it gets no pages"
-            return Step(None, f"{context.model} {why}")
         layout = layout_for(context.model, name=self.layout, like=context.options.like or None)
         given = candidate
         candidate = fitted(candidate, _verbatim_room(context, layout), layout)
         if known is not None and candidate.cut == known.candidate.cut:
             return known
         if candidate.cut <= context.head:
-            if candidate.parts:
-                return Step(candidate, f"{len(candidate.parts)} large parts on pages in their place")
-            if candidate is not given:
-                return Step(candidate, "documents are dropped: there is no room for them")
-            return Step(None, "there is nothing between head and tail")
+            return _without_middle(candidate, given)
         archive = Archive(
             context.head,
             context.archived[context.head : candidate.cut],
@@ -106,12 +103,7 @@ class PageRung:
         if dropped:
             candidate = without(candidate, dropped)
         archive = replace(archive, statements=statements_for(context, archive), ledger=live_state(context))
-        laid = _with_pages(candidate, archive, layout, room, goal, known and known.paginator)
-        if laid.candidate.pagination is None:
-            return Step(None, "there is no room for a page")
-        if _too_large(context, laid.candidate.pagination):
-            return Step(None, "a page has more bytes than the provider takes of an image")
-        return laid
+        return _with_pages(candidate, archive, layout, room, goal, known=known and known.paginator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +114,25 @@ class _Laid:
     paginator: Paginator
 
 
+def _without_middle(candidate: Candidate, given: Candidate) -> Step:
+    """What is done where nothing stands between head and tail."""
+    if candidate.parts:
+        return Step(candidate, f"{len(candidate.parts)} large parts on pages in their place")
+    if candidate is not given:
+        return Step(candidate, "documents are dropped: there is no room for them")
+    return Step(None, "there is nothing between head and tail")
+
+
 def _finished(candidate: Candidate, whole: int) -> Step:
     """The candidate with its factsheet, if it is worth it; `whole` is what it takes as text."""
-    context = candidate.context
+    context, pagination = candidate.context, candidate.pagination
+    if pagination is None:
+        return Step(None, "there is no room for a page")
+    if _too_large(context, pagination):
+        return Step(None, "a page has more bytes than the provider takes of an image")
     candidate = _with_facts(candidate, whole)
-    archive, pagination = candidate.archive, candidate.pagination
+    archive = candidate.archive
     assert archive is not None
-    assert pagination is not None
     if candidate.tokens >= whole:
         pages = candidate.tokens - context.cost((*candidate.head, *candidate.tail))
         text = whole - context.cost((*candidate.head, *candidate.tail))
@@ -165,7 +169,7 @@ def _with_longer_tail(given: Candidate, paged: Candidate) -> Candidate | None:
 
 
 def _with_pages(
-    candidate: Candidate, archive: Archive, layout: Layout, room: int, goal: int, known: Paginator | None
+    candidate: Candidate, archive: Archive, layout: Layout, room: int, goal: int, *, known: Paginator | None
 ) -> _Laid:
     """The candidate with pages in its middle's place, in what is safe; no pagination where none fits."""
     context = candidate.context
@@ -208,8 +212,8 @@ def _with_pages(
         pagination = paged(crowded, goal - fixed)
     if pagination.left_out:
         # What stands in place of the oldest needs room as well.
-        same = former is not None and former.left_out == pagination.left_out
-        outline = context.former.outline if same and context.former else _outline(context, archive, pagination)
+        same = context.former if former and former.left_out == pagination.left_out else None
+        outline = same.outline if same is not None else _outline(context, archive, pagination)
         archive = replace(archive, outline=outline)
         beside = left_out_text(pagination.left_out, outline)
         line = context.estimator.text(beside)

@@ -51,7 +51,7 @@ def paginate(
     repeats: bool = False,
     threads: int | None = None,
 ) -> Pagination:
-    """The pages of `source` for `layout`'s reader; the arguments are those of `Paginator` and its `within`."""
+    """The pages of `source` for `layout`'s reader: the arguments are those of `Paginator` and `within`."""
     # A part of a message has no chapters: it is set once.
     pages = min(most_pages, most_tokens // layout.tokens) if repeats or former is not None else 0
     paginator = Paginator(source, layout, room=pages, former=former, repeats=repeats, threads=threads)
