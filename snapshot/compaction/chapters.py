@@ -14,9 +14,10 @@ from itertools import pairwise
 
 from snapshot.compaction.page_room import Room
 from snapshot.compaction.pagination import Pagination, Stretch, denser
+from snapshot.compaction.printed_text import chaptered
 from snapshot.pages.layout import Layout
 from snapshot.pages.render import PageSpan, Typesetter
-from snapshot.source.repeats import fold_chapters, folded_offset, original_span
+from snapshot.source.repeats import folded_offset, original_span
 from snapshot.source.source import Source
 
 __all__ = ["CHAPTERS", "Setter", "without_chapters"]
@@ -59,7 +60,7 @@ class Setter:
             return self.source
         key = visible_from, chapters
         if key not in self._printed:
-            self._printed[key] = fold_chapters(self.source, (visible_from, *chapters))
+            self._printed[key] = chaptered(self.source, (visible_from, *chapters))
         return self._printed[key]
 
     def set(self, plan: Sequence[tuple[Layout, int]], left_out: int) -> Pagination:

@@ -215,7 +215,7 @@ def _with_pages(
         same = context.former if former and former.left_out == pagination.left_out else None
         outline = same.outline if same is not None else _outline(context, archive, pagination)
         archive = replace(archive, outline=outline)
-        beside = left_out_text(pagination.left_out, outline)
+        beside = left_out_text(archive, pagination.left_out)
         line = context.estimator.text(beside)
         if pagination.tokens + line > most or pagination.sizes:
             pagination = paged(most - line, None, beside)
