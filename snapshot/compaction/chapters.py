@@ -76,20 +76,13 @@ class Setter:
         return self._known[key]
 
     def continued(self, former: Pagination, layout: Layout) -> Pagination:
-        """The pages of `former` but for the last, and the text behind them.
-
-        Where `former` is of a longer text that begins with this one, the last is that in which this one ends.
-        """
-        end = len(self.source.text)
-        spans = former.spans
-        kept = min(len(spans) - 1, bisect_left(spans, end, key=lambda span: span[1]))
-        if not kept:
-            return self.set([(layout, end)], former.left_out)
-        chapters = tuple(start for start in former.chapters if start <= spans[kept - 1][0])
-        begin = max((former.left_out, *chapters))
-        filled = sum(begin <= start for start, _ in spans[:kept])
-        pagination = replace(former, stretches=_first(former.stretches, kept), chapters=chapters, sizes=())
-        return self._set([(layout, end)], pagination, former.pages[kept - 1].stop, filled)
+        """The pages of `former` but for the last, and the text behind them."""
+        kept = len(former.pages) - 1
+        begin = max((former.left_out, *former.chapters))
+        filled = sum(begin <= start for start, _ in former.spans[:kept])
+        pagination = replace(former, stretches=_first(former.stretches, kept))
+        end = former.pages[kept - 1].stop
+        return self._set([(layout, len(self.source.text))], pagination, end, filled)
 
     def measured(self, printed: Source, layout: Layout, start: int, stop: int) -> tuple[PageSpan, ...]:
         """The pages of a half-open span of a printed text."""

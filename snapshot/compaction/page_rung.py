@@ -24,8 +24,6 @@ from snapshot.pages.layout import Layout, layout_for, layout_ways
 
 __all__ = ["PageRung"]
 
-# The tail's least share of the tokens sent, as a part of its share of the goal: by default a fifth and more.
-_LEAST_TAIL = 0.7
 # Share of the safe input that an outline of what left view may take.
 _OUTLINE = 0.04
 _LEAST_OUTLINE = 128
@@ -53,38 +51,20 @@ class PageRung:
     reasoning: bool = False
 
     def apply(self, candidate: Candidate, goal: int) -> Step:
-        """The candidate with pages in place of its middle, and a fair share of what is sent word for word."""
+        """The candidate with pages in place of its middle."""
         context = candidate.context
         if not context.reader.vision and self.layout is None:
             why = "cannot see images" if context.reader.blind else "is not known, so it gets no pages"
             return Step(None, f"{context.model} {why}")
-        laid = self._laid_out(candidate, goal)
-        if isinstance(laid, Step):
-            return laid
-        longer = _with_longer_tail(candidate, laid.candidate)
-        if longer is not None:
-            more = self._laid_out(longer, goal, laid)
-            step = more if isinstance(more, Step) else _finished(more.candidate, candidate.tokens)
-            if step.candidate is not None and step.candidate.sendable:
-                return step
-        return _finished(laid.candidate, candidate.tokens)
-
-    def _laid_out(self, candidate: Candidate, goal: int, known: _Laid | None = None) -> _Laid | Step:
-        """The candidate with pages that are measured, without its factsheet; or what else is done.
-
-        Args:
-            candidate: what is to have pages.
-            goal: tokens to come down to.
-            known: the same with a shorter tail; it is given back where more of the tail is not safe.
-        """
-        context = candidate.context
         layout = layout_for(context.model, name=self.layout, like=context.options.like or None)
-        given = candidate
+        whole, given = candidate.tokens, candidate
         candidate = fitted(candidate, _verbatim_room(context, layout), layout)
-        if known is not None and candidate.cut == known.candidate.cut:
-            return known
         if candidate.cut <= context.head:
-            return _without_middle(candidate, given)
+            if candidate.parts:
+                return Step(candidate, f"{len(candidate.parts)} large parts on pages in their place")
+            if candidate is not given:
+                return Step(candidate, "documents are dropped: there is no room for them")
+            return Step(None, "there is nothing between head and tail")
         archive = Archive(
             context.head,
             context.archived[context.head : candidate.cut],
@@ -97,80 +77,40 @@ class PageRung:
         )
         if not archive.source.text:
             return Step(None, "there is nothing between head and tail")
+        return self._paged(candidate, archive, layout, goal, whole)
+
+    def _paged(self, candidate: Candidate, archive: Archive, layout: Layout, goal: int, whole: int) -> Step:
+        context = candidate.context
         room, dropped = page_room(context, candidate.head, candidate.tail, layout)
         if room <= 0:
             return Step(None, "the provider's limit on images leaves no room for a page")
         if dropped:
             candidate = without(candidate, dropped)
         archive = replace(archive, statements=statements_for(context, archive), ledger=live_state(context))
-        return _with_pages(candidate, archive, layout, room, goal, known=known and known.paginator)
+        candidate = _with_pages(candidate, archive, layout, room, goal)
+        if candidate.pagination is None:
+            return Step(None, "there is no room for a page")
+        pagination = candidate.pagination
+        if _too_large(context, pagination):
+            return Step(None, "a page has more bytes than the provider takes of an image")
+        candidate = _with_facts(candidate, whole)
+        if candidate.tokens >= whole:
+            pages = candidate.tokens - context.cost((*candidate.head, *candidate.tail))
+            text = whole - context.cost((*candidate.head, *candidate.tail))
+            return Step(None, f"not worth it: {pages:,} tokens as pages, {text:,} as text")
+        break_even = _break_even(context, whole, candidate.tokens)
+        cache = context.options.cache
+        late = cache is not None and break_even is not None and break_even > cache.turns
+        if cache is not None and late and whole <= context.budget.safe:
+            why = f"not worth it: pays only after {break_even} requests, {cache.turns} are to come"
+            return Step(None, why)
+        left = f", {pagination.left_out:,} characters left out" if pagination.left_out else ""
+        count = len(pagination.pages)
+        note = f"{count} page{'s' * (count != 1)} for {len(archive.source.text):,} characters{left}"
+        return Step(replace(candidate, break_even=break_even), note)
 
 
-@dataclass(frozen=True, slots=True)
-class _Laid:
-    """A candidate with its pages measured, and what has measured them."""
-
-    candidate: Candidate
-    paginator: Paginator
-
-
-def _without_middle(candidate: Candidate, given: Candidate) -> Step:
-    """What is done where nothing stands between head and tail."""
-    if candidate.parts:
-        return Step(candidate, f"{len(candidate.parts)} large parts on pages in their place")
-    if candidate is not given:
-        return Step(candidate, "documents are dropped: there is no room for them")
-    return Step(None, "there is nothing between head and tail")
-
-
-def _finished(candidate: Candidate, whole: int) -> Step:
-    """The candidate with its factsheet, if it is worth it; `whole` is what it takes as text."""
-    context, pagination = candidate.context, candidate.pagination
-    if pagination is None:
-        return Step(None, "there is no room for a page")
-    if _too_large(context, pagination):
-        return Step(None, "a page has more bytes than the provider takes of an image")
-    candidate = _with_facts(candidate, whole)
-    archive = candidate.archive
-    assert archive is not None
-    if candidate.tokens >= whole:
-        pages = candidate.tokens - context.cost((*candidate.head, *candidate.tail))
-        text = whole - context.cost((*candidate.head, *candidate.tail))
-        return Step(None, f"not worth it: {pages:,} tokens as pages, {text:,} as text")
-    break_even = _break_even(context, whole, candidate.tokens)
-    cache = context.options.cache
-    late = cache is not None and break_even is not None and break_even > cache.turns
-    if cache is not None and late and whole <= context.budget.safe:
-        why = f"not worth it: pays only after {break_even} requests, {cache.turns} are to come"
-        return Step(None, why)
-    left = f", {pagination.left_out:,} characters left out" if pagination.left_out else ""
-    count = len(pagination.pages)
-    note = f"{count} page{'s' * (count != 1)} for {len(archive.source.text):,} characters{left}"
-    return Step(replace(candidate, break_even=break_even), note)
-
-
-def _with_longer_tail(given: Candidate, paged: Candidate) -> Candidate | None:
-    """The candidate with more of the conversation's end word for word; None where that is enough.
-
-    The tail is a share of the goal. Where pages do not come near the goal it would be a small part of what is
-    sent: t tokens of it more take t (1 - r) more, where a token of text takes r on pages.
-    """
-    if paged.pagination is None or paged.cut != given.cut:
-        return None
-    context = given.context
-    tail, middle = context.after[given.cut], context.after[context.head] - context.after[given.cut]
-    share = _LEAST_TAIL * context.options.tail
-    missing = share * (paged.tokens + _facts_room(context)) - tail
-    if missing <= 0 or middle <= 0:
-        return None
-    ratio = min(1.0, sum(page.tokens for page in paged.pagination.pages) / middle)
-    cut = context.cut(ceil(tail + missing / (1 - share * (1 - ratio))))
-    return replace(given, cut=cut) if cut < given.cut else None
-
-
-def _with_pages(
-    candidate: Candidate, archive: Archive, layout: Layout, room: int, goal: int, *, known: Paginator | None
-) -> _Laid:
+def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: int, goal: int) -> Candidate:
     """The candidate with pages in its middle's place, in what is safe; no pagination where none fits."""
     context = candidate.context
     former = _pages_to_keep(context.former, layout)
@@ -184,16 +124,14 @@ def _with_pages(
     if body is not None:
         body -= min(_BYTES_A_TOKEN * _facts_room(context), int(_FACTS_IN_BODY * max(0, body)))
 
-    paginator = known.shorter(source) if known is not None else None
-    if paginator is None:
-        paginator = Paginator(
-            source,
-            layout,
-            room=max(0, min(room, most // layout.tokens)),
-            former=former,
-            repeats=repeats,
-            threads=context.options.threads,
-        )
+    paginator = Paginator(
+        source,
+        layout,
+        room=max(0, min(room, most // layout.tokens)),
+        former=former,
+        repeats=repeats,
+        threads=context.options.threads,
+    )
 
     def paged(most_tokens: int, goal_tokens: int | None, beside: str = "") -> Pagination:
         return paginator.within(
@@ -212,15 +150,15 @@ def _with_pages(
         pagination = paged(crowded, goal - fixed)
     if pagination.left_out:
         # What stands in place of the oldest needs room as well.
-        same = context.former if former and former.left_out == pagination.left_out else None
-        outline = same.outline if same is not None else _outline(context, archive, pagination)
+        known = context.former if former is not None and former.left_out == pagination.left_out else None
+        outline = known.outline if known is not None else _outline(context, archive, pagination)
         archive = replace(archive, outline=outline)
         beside = left_out_text(archive, pagination.left_out)
         line = context.estimator.text(beside)
         if pagination.tokens + line > most or pagination.sizes:
             pagination = paged(most - line, None, beside)
     if not pagination.pages:
-        return _Laid(candidate, paginator)
+        return candidate
     archive = replace(
         archive,
         pages=pagination.spans,
@@ -233,7 +171,7 @@ def _with_pages(
         chapters=pagination.chapters,
         ways=layout_ways(pagination.tiers),
     )
-    return _Laid(replace(candidate, archive=archive, pagination=pagination), paginator)
+    return replace(candidate, archive=archive, pagination=pagination)
 
 
 def _too_large(context: Context, pagination: Pagination) -> bool:

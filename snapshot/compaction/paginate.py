@@ -12,7 +12,6 @@ left out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from itertools import groupby
@@ -67,8 +66,8 @@ class Paginator:
         source: the text.
         layout: the reader's layout at best legibility.
         room: pages that there is room for, of which a chapter is a part; 0: there are no chapters.
-        former: pages of an earlier compaction that these continue, or of a longer text that begins with this
-            one; all but the last stay as they are, so that the provider's prompt cache holds.
+        former: pages of an earlier compaction that these continue; all but the last stay as they are, so
+            that the provider's prompt cache holds.
         repeats: print references in place of blocks of lines that were shown before.
         threads: pages drawn at once.
     """
@@ -87,20 +86,6 @@ class Paginator:
         self._setter = Setter(source, repeats=repeats, chapter=max(1, room // CHAPTERS) if room else 0)
         # Where there is no room for two pages, all is set anew each time: less is kept free.
         self._margin = _MARGIN if room > 1 else _LEAST_MARGIN
-        self._longer: Paginator | None = None
-
-    def shorter(self, source: Source) -> Paginator | None:
-        """What gives the pages of a text that this one begins with, in the same chapters; None where it does
-        not. Only what follows the last page that both have is set."""
-        setter = self._setter
-        if not setter.source.text.startswith(source.text) or not source.text:
-            return None
-        found = copy(self)
-        for known in ("_continued", "_clear"):
-            found.__dict__.pop(known, None)
-        found._setter = Setter(source, repeats=setter.repeats, chapter=setter.chapter)
-        found._longer = self
-        return found
 
     @cached_property
     def _continued(self) -> Pagination | None:
@@ -109,15 +94,12 @@ class Paginator:
         former = self._former
         if former is None or len(former.pages) < 2:
             return None
-        known = self._longer._continued if self._longer is not None else None
-        return self._setter.continued(known or former, self._layout)
+        return self._setter.continued(former, self._layout)
 
     @cached_property
     def _clear(self) -> Pagination:
         """All that is in view, set in the layout's own cells."""
         start = self._former.left_out if self._former else 0
-        if self._longer is not None:
-            return self._setter.continued(self._longer._clear, self._layout)
         return self._setter.set([(self._layout, len(self._setter.source.text))], start)
 
     def within(
