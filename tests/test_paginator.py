@@ -144,4 +144,4 @@ def test_pages_leave_seldom_and_the_request_says_which_messages_did(model):
         left.append(done.report.left_out)
         archive = done.archive
     breaks = sum(one != other for one, other in pairwise(left))
-    assert 2 <= breaks <= 0.4 * len(left), left
+    assert 2 <= breaks <= 0.4 * len(left), left  # not at each, though little is saved

@@ -17,12 +17,12 @@ from snapshot.compaction.pagination import Pagination, Stretch, denser
 from snapshot.compaction.printed_text import chaptered
 from snapshot.pages.layout import Layout
 from snapshot.pages.render import PageSpan, Typesetter
-from snapshot.source.repeats import folded_offset, original_span
+from snapshot.source.repeats import fold_repeats, folded_offset, original_span
 from snapshot.source.source import Source
 
 __all__ = ["CHAPTERS", "Setter", "without_chapters"]
 
-CHAPTERS = 8
+CHAPTERS = 5
 """A chapter is this part of the pages that there is room for: the smaller, the less leaves at once beyond
 what has to, and the more is said again that an earlier chapter has said."""
 # What has to stay, as a share of the pages or of their room, and the share of the room that must be free
@@ -95,28 +95,38 @@ class Setter:
 
         Args:
             plan: see `set`.
-            kept: pages that stay; what they are printed of is not looked at.
+            kept: pages that stay.
             at: offset of printed text at which they end.
             filled: how many of them are of the last chapter.
         """
         stretches, chapters, left_out = list(kept.stretches), kept.chapters, kept.left_out
-        printed = self.printed(left_out, chapters)
+        # A chapter is set of its own text, in which what stands before it is not folded.
+        start = max((left_out, *chapters))
+        alone = self._alone(start)
+        shift = folded_offset(kept.printed, start) - start if chapters and self.repeats else 0
+        at -= shift
         for layout, end in plan:
-            while (stop := folded_offset(printed, end)) > at:
-                pages, edge = self._up_to_edge(printed, layout, at, stop, filled)
+            while (stop := folded_offset(alone, end)) > at:
+                pages, edge = self._up_to_edge(alone, layout, at, stop, filled)
                 if edge is None:
-                    stretches.append(Stretch(layout, pages))
+                    stretches.append(Stretch(layout, _moved(pages, shift)))
                     at, filled = stop, filled + len(pages)
                     break
                 if edge > at:
                     whole = bisect_left(pages, edge, key=lambda page: page.stop) + 1
                     if pages[whole - 1].stop != edge:
-                        pages, whole = self.measured(printed, layout, at, edge), None
-                    stretches.append(Stretch(layout, pages[:whole]))
-                chapters = (*chapters, original_span(printed, edge, edge)[0])
-                printed = self.printed(left_out, chapters)
-                at, filled = edge, 0
+                        pages, whole = self.measured(alone, layout, at, edge), None
+                    stretches.append(Stretch(layout, _moved(pages[:whole], shift)))
+                start = original_span(alone, edge, edge)[0]
+                chapters = (*chapters, start)
+                alone, shift = self._alone(start), edge + shift - start if self.repeats else 0
+                at, filled = start if self.repeats else edge, 0
+        printed = self.printed(left_out, chapters)
         return Pagination(tuple(stretches), left_out, printed=printed, chapters=chapters)
+
+    def _alone(self, start: int) -> Source:
+        """The text with references to what stands from an offset on, and to nothing before."""
+        return fold_repeats(self.source, visible_from=start) if self.repeats else self.source
 
     def _up_to_edge(
         self, printed: Source, layout: Layout, at: int, stop: int, filled: int
@@ -154,6 +164,13 @@ def _outside(printed: Source, offset: int) -> int:
     repeats = printed.repeats
     place = bisect_left(repeats, offset, key=lambda repeat: repeat.start) - 1
     return repeats[place].start if place >= 0 and offset < repeats[place].stop else offset
+
+
+def _moved(pages: Sequence[PageSpan], by: int) -> tuple[PageSpan, ...]:
+    """Pages with their spans so many characters further on."""
+    if not by:
+        return tuple(pages)
+    return tuple(PageSpan(page.start + by, page.stop + by, page.tokens) for page in pages)
 
 
 def _first(stretches: Sequence[Stretch], number: int) -> tuple[Stretch, ...]:
