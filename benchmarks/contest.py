@@ -9,6 +9,7 @@ PP-OCR stands beside them: the faces of this package were drawn by its confusion
     python -m benchmarks.contest --face fonts/my.txt    # one's own: drawn, a face file, or FONT@9x16
     python -m benchmarks.contest --only fira --no-ocr   # some of them, without the neural reader
     python -m benchmarks.contest --judges --write       # the judges alone, on the faces that matter
+    python -m benchmarks.contest --marks --write        # they, on the page with marks alone, and its bytes
 
 Needs `snapshot-pages[ocr]`; without it, and with --no-ocr, the observer alone compares cells. Fonts of
 other tools come from Debian's packages (xfonts-base, fonts-spleen, fonts-jetbrains-mono, fonts-dejavu-core),
@@ -34,6 +35,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.faces import Candidate, candidates, matters, named
+from benchmarks.judges import FACTORS as JUDGED_AT
 from benchmarks.judges import Judged, bytes_of, judged, with_marks
 from benchmarks.measure import machine
 from benchmarks.observer import observe
@@ -112,9 +114,15 @@ class Result:
 
 
 def measure(
-    candidate: Candidate, *, reader: Recogniser | None, factors: tuple[float, ...], judge: bool = False
+    candidate: Candidate,
+    *,
+    reader: Recogniser | None,
+    factors: tuple[float, ...],
+    judge: bool = False,
+    shrink: tuple[float, ...] = JUDGED_AT,
 ) -> Result:
-    """Everything that is measured of a candidate; with `judge` the independent readers are asked.
+    """Everything that is measured of a candidate; with `judge` the independent readers are asked, about rows
+    without marks at the factors of `shrink`.
 
     Raises:
         SnapshotError: it cannot be opened.
@@ -130,7 +138,7 @@ def measure(
     size = 0
     if judge:
         marked = with_marks(glyphs)
-        judges, size = tuple(judged(marked)), bytes_of(marked)
+        judges, size = tuple(judged(marked, factors=shrink)), bytes_of(marked)
     return Result(
         candidate.name, candidate.group, glyphs.cell, observe(glyphs).accuracy, readings, judges, size
     )
@@ -168,6 +176,9 @@ def main() -> None:
         "--judges", action="store_true", help="the independent readers alone, on the faces that matter"
     )
     parser.add_argument(
+        "--marks", action="store_true", help="as --judges, and of them the page with marks alone"
+    )
+    parser.add_argument(
         "--factors", default=",".join(map(str, (1.0, *STRESS))), help=f"of {FACTORS}, with commas"
     )
     parser.add_argument(
@@ -176,8 +187,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="keep the results, their picture and tables")
     arguments = parser.parse_args()
     reader = None
-    if arguments.judges:
-        arguments.no_ocr = True
+    if arguments.judges or arguments.marks:
+        arguments.judges = arguments.no_ocr = True
     if not arguments.no_ocr and has_ocr():
         reader = Recogniser()
     elif not arguments.no_ocr:
@@ -198,7 +209,13 @@ def main() -> None:
             continue
         begun = time.perf_counter()
         try:
-            result = measure(candidate, reader=reader, factors=factors, judge=matters(candidate.name))
+            result = measure(
+                candidate,
+                reader=reader,
+                factors=factors,
+                judge=matters(candidate.name),
+                shrink=() if arguments.marks else JUDGED_AT,
+            )
         except SnapshotError as failure:
             print(f"{candidate.name:<32} skipped: {failure}")
             continue
@@ -227,6 +244,12 @@ def _keep(found: list[Result]) -> None:
             new |= {key: old[key] for key in ("error", "readings")}
         if not new["judges"]:
             new |= {key: old.get(key, new[key]) for key in ("judges", "bytes")}
+        else:  # of a judge that was asked about one text alone, what it said of the other stays
+            judges = {
+                (one["text"] == "marks", -one["factor"], one["reader"] != "tesseract"): one
+                for one in (*old["judges"], *new["judges"])
+            }
+            new["judges"] = [judges[key] for key in sorted(judges)]
         merged[result.name] = new
     order = [candidate.name for candidate in candidates()]
     keep = {

@@ -19,6 +19,8 @@ from snapshot.source import marks
 
 __all__ = [
     "FRESH_SEEDS",
+    "MARKS",
+    "SECOND",
     "code_lines",
     "fresh_rows",
     "fresh_transcript",
@@ -85,10 +87,8 @@ def marked_rows(seed: int, rows: int = 26, columns: int = COLUMNS) -> tuple[str,
     source = Source(fresh_transcript(seed, 3 * rows * columns))
     atlas = setting.atlas(source)
     grid = next(iter(setting.grids(source, atlas)))
-    # A blank for what is behind a mark, so that every cell has a character.
-    return tuple(
-        "".join(said.replace(marks.AIR, "") or " " for said in atlas.prints(row)) for row in grid.cells
-    )
+    # A character for every cell: the second half of a line's end has one of its own.
+    return tuple("".join(said or SECOND for said in atlas.prints(row)) for row in grid.cells)
 
 
 def without_marks(row: str) -> str:
@@ -162,5 +162,8 @@ def _wrapped(words: list[str]) -> list[str]:
     return [*rows, row]
 
 
-MARKS = marks.PAGE_MARKS + marks.PAD + marks.END
+MARKS = marks.PAGE_MARKS + marks.PAD + marks.END + marks.AIR
 """The marks that a page may hold, which a reader of letters cannot know."""
+
+SECOND = "\ue0ff"
+"""Stands in a row's text for the second cell of a line's end; no mark, and no character of the text."""

@@ -4,8 +4,8 @@
 * "neutral": `benchmarks.neutral`, cell by cell.
 
 Rows are those of `benchmarks.fresh` at full size and shrunk; "marks" is a page as it is sent, at full size.
-What is made of a mark counts as an error where it is no blank; a face without marks borrows those that are
-drawn for the largest cell that fits its own.
+What is made of a mark counts as an error where it is no blank. Marks are drawn as pages have them
+(`snapshot.raster.mark_drawing`), from those that are drawn for the largest cell that fits a face's own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.fresh import FRESH_SEEDS, MARKS, fresh_rows, marked_rows, without_marks
+from benchmarks.fresh import FRESH_SEEDS, MARKS, SECOND, fresh_rows, marked_rows, without_marks
 from benchmarks.lab_glyphs import GlyphSet
 from benchmarks.neutral import NeutralReader
 from benchmarks.reading import COLUMNS
@@ -26,7 +26,9 @@ from snapshot._resources import locate
 from snapshot.legibility.ocr import has_tesseract, shrunk, tesseract
 from snapshot.legibility.score import Reading, compared
 from snapshot.raster.glyph_text import read_glyph_text
+from snapshot.raster.mark_drawing import with_marks as drawn_by_rule
 from snapshot.raster.png import encode_png
+from snapshot.source import marks
 
 __all__ = ["FACTORS", "JUDGES", "Judged", "bytes_of", "judged", "with_marks"]
 
@@ -74,11 +76,16 @@ class Judged:
         }
 
 
-def judged(glyphs: GlyphSet) -> Iterator[Judged]:
-    """What the judges that are there make of a face, which has its marks (`with_marks`)."""
+def judged(glyphs: GlyphSet, *, factors: tuple[float, ...] = FACTORS) -> Iterator[Judged]:
+    """What the judges that are there make of a face, which has its marks (`with_marks`).
+
+    Args:
+        glyphs: the face.
+        factors: to which rows without marks are shrunk; none asks for the page with marks alone.
+    """
     rows = tuple(row for seed in FRESH_SEEDS for row in fresh_rows(seed))
     plain = glyphs.page(rows, COLUMNS)
-    for factor in FACTORS:
+    for factor in factors:
         yield from _all(shrunk(plain, factor), rows, "rows", factor)
     marked = marked_rows(FRESH_SEEDS[0])
     yield from _all(glyphs.page(marked, COLUMNS), tuple(map(without_marks, marked)), "marks", 1.0, marked)
@@ -104,27 +111,46 @@ def _at_letters(read: str, stood: str) -> str:
 
 
 @cache
-def _marks(name: str) -> dict[str, NDArray[np.uint8]]:
+def _marks(name: str) -> dict[int, NDArray[np.uint8]]:
+    """The marks of a file of drawn glyphs by code point, of one cell each, at four levels."""
     grids = read_glyph_text(locate("fonts") / f"{name}.txt")
-    return {mark: grids[ord(mark)] for mark in MARKS if ord(mark) in grids}
+    return {ord(mark): grids[ord(mark)] for mark in MARKS if ord(mark) in grids}
 
 
 def with_marks(glyphs: GlyphSet) -> GlyphSet:
-    """The set with the marks that it lacks, drawn for the largest cell that fits its own."""
+    """The set with its marks among its characters; a font that has none gets those of `_borrowed`.
+
+    A line's end has two cells: `SECOND` is the character of the other one.
+    """
     width, height = glyphs.cell
-    lacking = [mark for mark in MARKS if mark not in glyphs.chars]
-    ink = np.zeros((len(lacking), height, width), np.uint8)
+    drawn = glyphs.marks or _borrowed(glyphs)
+    found: dict[str, NDArray[np.uint8]] = {SECOND: np.zeros((height, width), np.uint8)}
+    for mark in MARKS:
+        parts = np.split(drawn[mark], drawn[mark].shape[1] // width, axis=1)
+        found |= dict(zip((mark, SECOND), parts, strict=False))
+    ink = np.concatenate((glyphs.ink, np.stack([*found.values()])))
+    return GlyphSet(glyphs.name, glyphs.chars + "".join(found), ink)
+
+
+def _borrowed(glyphs: GlyphSet) -> dict[str, NDArray[np.uint8]]:
+    """Marks as pages have them today, from those drawn for the largest cell that fits the set's own."""
+    width, height = glyphs.cell
+    one_cell: dict[int, NDArray[np.uint8]] = {}
     for name in _DRAWN:
-        drawn = _marks(name)
-        rows, columns = next(iter(drawn.values())).shape
-        if rows <= height and columns <= width and all(mark in drawn for mark in lacking):
+        marks_of = _marks(name)
+        rows, columns = next(iter(marks_of.values())).shape
+        if rows <= height and columns <= width and ord(marks.NEWLINE) in marks_of:
             y, x = (height - rows) // 2, (width - columns) // 2
-            for place, mark in zip(ink, lacking, strict=True):
-                place[y : y + rows, x : x + columns] = drawn[mark] * np.uint8(85)
+            edges = (y, height - rows - y), (x, width - columns - x)
+            one_cell = {code: np.pad(grid, edges) for code, grid in marks_of.items()}
             break
-    else:  # a cell that nothing is drawn for: a block stands for every mark
-        ink[:, 1:-1, :-1] = 255
-    return GlyphSet(glyphs.name, glyphs.chars + "".join(lacking), np.concatenate((glyphs.ink, ink)))
+    else:  # a cell that nothing is drawn for: a block stands for every mark that no rule draws
+        block = np.zeros((height, width), np.uint8)
+        block[1:-1, :-1] = 3
+        one_cell = {ord(mark): block for mark in MARKS}
+    letters = {ord(char): ink // np.uint8(85) for char, ink in zip(glyphs.chars, glyphs.ink, strict=True)}
+    drawn = drawn_by_rule({**letters, **one_cell}, glyphs.cell, 4)
+    return {mark: drawn[ord(mark)] * np.uint8(85) for mark in MARKS}
 
 
 def bytes_of(glyphs: GlyphSet) -> int:

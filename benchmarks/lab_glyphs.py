@@ -6,8 +6,8 @@ some cell. A `GlyphSet` is that: pixels and the characters they stand for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from snapshot.errors import FontError
 from snapshot.legibility.resized import ASCII
+from snapshot.source.marks import AIR, END, PAD, PAGE_MARKS
 
 if TYPE_CHECKING:
     from snapshot.raster.atlas import Atlas
@@ -31,11 +32,13 @@ class GlyphSet:
         name: what a report calls it.
         chars: the characters; the first is the blank.
         ink: uint8, shape (characters, height, width), 0 is paper and 255 full ink.
+        marks: the drawings of the face's own marks, each as wide as its cells; none for others' fonts.
     """
 
     name: str
     chars: str
     ink: NDArray[np.uint8]
+    marks: Mapping[str, NDArray[np.uint8]] = field(default_factory=dict)
 
     @property
     def cell(self) -> tuple[int, int]:
@@ -65,11 +68,16 @@ class GlyphSet:
 
 
 def atlas_glyphs(atlas: Atlas, name: str | None = None, chars: str = ASCII) -> GlyphSet:
-    """The narrow characters `chars` of an atlas."""
+    """The narrow characters `chars` of an atlas, and its marks."""
     found = [char for char in chars if atlas.cells[ord(char)] == 1]
     ink = atlas.ink[[int(atlas.glyphs[ord(char)]) for char in found]]
-    step = 255 // (atlas.face.levels - 1)
-    return GlyphSet(name or atlas.face.name, "".join(found), ink * np.uint8(step))
+    step = np.uint8(255 // (atlas.face.levels - 1))
+    first = {char: (int(atlas.glyphs[ord(char)]), int(atlas.cells[ord(char)])) for char in PAGE_MARKS}
+    first |= {PAD: (atlas.pad, 1), END: (atlas.end, 1)} | ({} if atlas.air is None else {AIR: (atlas.air, 1)})
+    marks = {
+        char: np.concatenate(atlas.ink[at : at + cells] * step, axis=1) for char, (at, cells) in first.items()
+    }
+    return GlyphSet(name or atlas.face.name, "".join(found), ink * step, marks)
 
 
 def drawn_glyphs(path: Path, cell: tuple[int, int] | None = None, name: str | None = None) -> GlyphSet:

@@ -2,9 +2,10 @@
 
     python -m benchmarks.marks                                   # the default faces, Tesseract as installed
     python -m benchmarks.marks --weights best.traineddata        # other weights beside it
-    python -m benchmarks.marks --ocr                             # PP-OCR beside it, on rows cut by the grid
+    python -m benchmarks.marks --neutral --ocr                   # readers that are told where cells are
     python -m benchmarks.marks --transcript RUN.jsonl --whole    # a recorded run, whole pages
-    python -m benchmarks.marks --weights best.traineddata --write    # … and kept in docs/legibility.md
+    python -m benchmarks.marks --weights best.traineddata --write    # … kept in benchmarks/results/ and docs/
+    python -m benchmarks.marks --only PP-OCR --ocr --drawing 2 --write   # one reader measured anew, or later
 
 Text is numbered code as agents' tools print it (`cat -n`, Claude Code's Read of today and of before), code
 and log lines, by seed from modules of the standard library; nothing that marks were drawn by. Pages are set
@@ -26,18 +27,21 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
+import json
 import random
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, replace
 from itertools import islice, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import snapshot
 from benchmarks.fresh import code_lines, log_line
+from benchmarks.neutral import read as by_cells
 from snapshot.legibility.ocr import Recogniser, cut_rows, tesseract
 from snapshot.pages.layout import Layout, layout_for
 from snapshot.pages.readback import PageReader
@@ -45,12 +49,24 @@ from snapshot.pages.render import Page, Typesetter
 from snapshot.source import marks
 from snapshot.source.source import Source, source_of
 
-__all__ = ["Counts", "counted", "main", "marked_pages", "numbered_text"]
+__all__ = [
+    "FACES",
+    "READERS",
+    "Counts",
+    "Marked",
+    "counted",
+    "kept",
+    "main",
+    "marked_pages",
+    "numbered_text",
+    "table",
+]
 
 SEEDS = (71, 72)
 FACES = {
     "fira-8x18": "claude-high",
     "fira-8x17": "kimi",
+    "fira-8x16": "glm-4v",
     "fira-8x14": "gemini-3.6",
     "fira-7x14": "claude-fable",
 }
@@ -58,7 +74,10 @@ FACES = {
 _ROWS = 32
 _FORMS = ("{:>6}\t{}", "{}\t{}", "{:>6}→{}", "{}\t{}", "{:>6}\t{}", "{1}")
 _STRIP = 88  # cells that the recogniser is given at once
-_DOCS = Path(__file__).resolve().parents[1] / "docs" / "legibility.md"
+RESULTS = Path(__file__).resolve().parent / "results" / "marks.json"
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "legibility.md"
+READERS = ("Tesseract", "Tesseract best", "neutral reader", "PP-OCR")
+"""The readers whose results are kept. Two find the rows by themselves; the others are told the grid."""
 _PLACE = re.compile(r"(?<=<!-- marks -->\n).*?(?=<!-- /marks -->)", re.DOTALL)
 _FOLD = str.maketrans("“”‘’—–", "\"\"''--")
 _NUMBERED = re.compile(rf"[{marks.DIGITS} ]*(\d+)[{marks.TAB}→]", re.ASCII)
@@ -207,17 +226,77 @@ def _by_rows(reader: Recogniser) -> Reads:
     return read
 
 
-def _readers(weights: list[Path], *, ocr: bool) -> dict[str, Reads]:
+def _readers(weights: list[Path], *, neutral: bool, ocr: bool) -> dict[str, Reads]:
     def whole(path: Path | None) -> Reads:
         return lambda grey, layout: tesseract(grey, grey.shape[0] // layout.cell[1], weights=path)
 
     found = {"Tesseract": whole(None)} | {f"Tesseract {path.stem}": whole(path) for path in weights}
+    if neutral:
+        found["neutral reader"] = lambda grey, layout: by_cells(grey, layout.cell)
     return found | ({"PP-OCR": _by_rows(Recogniser())} if ocr else {})
 
 
-def _rows(
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """What a reader made of the pages of a face.
+
+    Attributes:
+        face: its name.
+        drawing: how marks are drawn, 1 (before) or 2 (now).
+        cells, bytes: of a thousand characters.
+        reader: who read.
+        counts: what of it was read.
+    """
+
+    face: str
+    drawing: int
+    cells: float
+    bytes: float
+    reader: str
+    counts: Counts
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """The result for a file."""
+        names = [field.name for field in fields(Counts)]
+        return {
+            "face": self.face,
+            "drawing": self.drawing,
+            "reader": self.reader,
+            "cells": round(self.cells, 1),
+            "bytes": round(self.bytes),
+            **{name: list(pair) for name, pair in zip(names, self.counts.all, strict=True)},
+        }
+
+
+def kept() -> list[Marked]:
+    """The kept results, in order."""
+    names = [field.name for field in fields(Counts)]
+    return [
+        Marked(
+            item["face"], item["drawing"], item["cells"], item["bytes"], item["reader"],
+            Counts(**{name: (item[name][0], item[name][1]) for name in names}),
+        )
+        for item in json.loads(RESULTS.read_text(encoding="utf-8"))["results"]
+    ]  # fmt: skip
+
+
+def table(results: Iterable[Marked]) -> str:
+    """The table of the document."""
+    lines = ["| " + " | ".join(_HEADS) + " |", "|" + "---|" * len(_HEADS)]
+    return "".join(f"{line}\n" for line in (*lines, *map(_line, results)))
+
+
+def _line(found: Marked) -> str:
+    drawn = "now" if found.drawing == marks.DRAWING else "before"
+    costs = [f"{found.cells:,.0f}", f"{found.bytes:,.0f}"]
+    shares = [f"{share:.3f}" for share in found.counts.shares]
+    return "| " + " | ".join([f"`{found.face}`", drawn, *costs, found.reader, *shares]) + " |"
+
+
+def _measured(
     sources: list[Source], face: str, drawing: int, readers: dict[str, Reads], arguments: argparse.Namespace
-) -> Iterator[list[str]]:
+) -> Iterator[Marked]:
     """What each reader makes of the pages of all texts, and what these cost."""
     taken: list[tuple[Page, NDArray[np.uint8], str, Layout]] = []
     for source in sources:
@@ -226,11 +305,23 @@ def _rows(
     chars = sum(page.chars for page, *_ in taken)
     cells = sum(page.height // layout.cell[1] * layout.columns for page, *_, layout in taken)
     size = sum(len(page.png) for page, *_ in taken)
-    costs = [f"{1000 * cells / chars:,.0f}", f"{1000 * size / chars:,.0f}"]
     for name, reads in readers.items():
         counts = sum((counted(stood, reads(grey, layout)) for _, grey, stood, layout in taken), Counts())
-        drawn = "now" if drawing == marks.DRAWING else "before"
-        yield [f"`{face}`", drawn, *costs, name, *(f"{share:.3f}" for share in counts.shares)]
+        yield Marked(face, drawing, 1000 * cells / chars, 1000 * size / chars, name, counts)
+
+
+def _keep(found: list[Marked]) -> None:
+    """Put results in the place of those of the same face, drawing and reader, and make the table anew."""
+    merged = {
+        (item.face, item.drawing, item.reader): item
+        for item in [*(kept() if RESULTS.exists() else []), *found]
+    }
+    keys = [(face, drawing, reader) for face in FACES for drawing in (1, 2) for reader in READERS]
+    order = [merged[key] for key in keys if key in merged]
+    keep = {"schema": "snapshot-pages/marks/1", "results": [item.stored for item in order]}
+    RESULTS.write_text(json.dumps(keep, indent=1) + "\n", encoding="utf-8")
+    text = DOCUMENT.read_text(encoding="utf-8")
+    DOCUMENT.write_text(_PLACE.sub(lambda _: table(order), text), encoding="utf-8")
 
 
 def main() -> None:
@@ -240,7 +331,8 @@ def main() -> None:
     )
     parser.add_argument("--faces", default=",".join(FACES), help="some of them, parted by commas")
     parser.add_argument("--weights", metavar="FILE", type=Path, action="append", default=[])
-    parser.add_argument("--ocr", action="store_true", help="ask PP-OCR too")
+    parser.add_argument("--neutral", action="store_true", help="ask the neutral reader too, cell by cell")
+    parser.add_argument("--ocr", action="store_true", help="ask PP-OCR too, on rows cut by the grid")
     parser.add_argument("--transcript", metavar="FILE", type=Path, help="in place of the text by seed")
     parser.add_argument("--rows", type=int, default=_ROWS, help="of a page")
     parser.add_argument("--whole", action="store_true", help="pages as high as they are sent")
@@ -248,23 +340,33 @@ def main() -> None:
     parser.add_argument(
         "--skip", type=int, default=0, help="pages at the start of each text that are not read"
     )
-    parser.add_argument("--write", action="store_true", help="keep the table in docs/legibility.md")
+    parser.add_argument("--only", metavar="READER", default="", help="part of the names of those to ask")
+    parser.add_argument(
+        "--drawing",
+        type=int,
+        choices=range(1, marks.DRAWING + 1),
+        help="marks as then drawn; by default each",
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="keep the results, and the table in docs/legibility.md"
+    )
     arguments = parser.parse_args()
+    if arguments.write and arguments.transcript:
+        parser.error("--write keeps results of the text by seed, which anybody can measure again")
     if arguments.transcript:
         sources = [source_of(snapshot.load(arguments.transcript))]
     else:
         sources = [Source(numbered_text(seed, 2000)) for seed in SEEDS]
-    readers = _readers(arguments.weights, ocr=arguments.ocr)
-    lines = ["| " + " | ".join(_HEADS) + " |", "|" + "---|" * len(_HEADS)]
-    print(*lines, sep="\n", flush=True)
+    readers = _readers(arguments.weights, neutral=arguments.neutral, ocr=arguments.ocr)
+    readers = {name: reads for name, reads in readers.items() if arguments.only in name}
+    print(table([]), end="", flush=True)
+    drawings = [arguments.drawing] if arguments.drawing else range(1, marks.DRAWING + 1)
     for face in arguments.faces.split(","):
-        for drawing in range(1, marks.DRAWING + 1):
-            for row in _rows(sources, face, drawing, readers, arguments):
-                lines.append("| " + " | ".join(row) + " |")
-                print(lines[-1], flush=True)
-    if arguments.write:
-        text = _DOCS.read_text(encoding="utf-8")
-        _DOCS.write_text(_PLACE.sub(lambda _: "\n".join(lines) + "\n", text), encoding="utf-8")
+        for drawing in drawings:
+            for item in _measured(sources, face, drawing, readers, arguments):
+                print(_line(item), flush=True)
+                if arguments.write:
+                    _keep([item])
 
 
 if __name__ == "__main__":

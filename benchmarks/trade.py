@@ -238,8 +238,16 @@ def _pair(stood: str, read: str, count: int) -> str:
     return f"{' → '.join(named)} ({count})".replace("|", "\\|")
 
 
+def defaults_table() -> str:
+    """The Markdown table of `benchmarks.defaults`."""
+    from benchmarks import defaults
+
+    return defaults.table()
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "contest": contest_table,
+    "defaults": defaults_table,
     "equal": equal_table,
     "pairs": pairs_table,
     "trade": trade_table,

@@ -18,7 +18,6 @@ from snapshot.errors import SnapshotError
 
 if TYPE_CHECKING:
     from snapshot.models.profile import Price
-    from snapshot.trial.arms import Arm
     from snapshot.trial.plan import Plan
     from snapshot.trial.results import ArmResult, Results
 
@@ -56,7 +55,8 @@ def fill(parser: argparse.ArgumentParser) -> None:
     asking.add_argument("--stage", type=int, choices=(1,), default=0, help="2 pages of 3 arms, and no more")
     asking.add_argument(
         "--arm", metavar="NAME", action="append", dest="arms",
-        help="an arm: FACE, FACE:CELLS, FACE/COLUMNS, FACE/lines or FACE=FONTFILE (default: nine)",
+        help="an arm: FACE, FACE:CELLS, FACE/COLUMNS, FACE/lines, FACE=FONTFILE or WIDTHxHEIGHT@CELL; "
+        "or `peers`, the shapes that other tools send the model, or `default`, the nine that are the default",
     )  # fmt: skip
     asking.add_argument("--pages", metavar="N", type=positive, default=8, help="pages of each arm (8)")
     asking.add_argument("--seed", metavar="N", type=int, default=1, help="of texts and letters (1)")
@@ -124,16 +124,14 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _planned(arguments: argparse.Namespace) -> Plan:
     from snapshot.pages.layout import layout_for
-    from snapshot.trial.arms import arm_of, default_arms
+    from snapshot.trial.arms import arms_of
     from snapshot.trial.plan import plan_of
 
     layout = layout_for(arguments.what, gateway=arguments.gateway, like=arguments.like)
-    arms: tuple[Arm, ...]
-    arms = tuple(arm_of(name, layout) for name in arguments.arms) if arguments.arms else default_arms(layout)
     return plan_of(
         arguments.what,
         layout,
-        arms,
+        arms_of(arguments.arms or (), layout),
         seed=arguments.seed,
         pages=arguments.pages,
         stage=arguments.stage,

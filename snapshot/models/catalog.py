@@ -26,7 +26,8 @@ A layout file holds one provider. Its keys (declared with their bounds in `snaps
       `flow_columns`: columns that flowing text stands in, one after the other.
       `bounds`: `max_side`, the longest side a page may take, and `why`
     * `example`: a model id that stands for the reader where costs are compared
-    * `peers`: pages that other tools send, to compare with: `size`, `who`, and `glyphs` on their `cell`
+    * `peers`: pages that other tools send, to compare with: `size`, `who`, and `glyphs` on their `cell`, with
+      the `box` of a letter where it is smaller than the cell
     * `[[readers.lines]]`: models of the reader that differ: `models`, and their own `window`, `max_output`,
       `price`, `limits`, `billing_at`, `prefill`, `midway_system`, `cache`
     * `extends`: the name of a reader of which everything else is taken that the table does not give
@@ -283,7 +284,7 @@ def line_from(table: LineTable) -> ModelVariant:
 
 
 def _peer(table: PeerTable) -> Peer:
-    return Peer(*table.size, table.who, table.glyphs, table.cell)
+    return Peer(*table.size, table.who, table.glyphs, table.cell, table.box)
 
 
 def _price(table: PriceTable | None) -> Price | None:

@@ -36,13 +36,15 @@ _PDF_PAGE = (980, 1268)
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A page that another tool sends to the reader: its size in pixels; glyphs and cell where known."""
+    """A page that another tool sends to the reader: its size in pixels; glyphs and cell where known, and the
+    box that a letter has in its cell where it is smaller."""
 
     width: int
     height: int
     who: str
     glyphs: str = ""
     cell: tuple[int, int] | None = None
+    box: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,12 +190,14 @@ class Bounds(Table, frozen=True):
 
 
 class PeerTable(Table, frozen=True):
-    """A page that another tool sends, in pixels; glyphs and their cell where known."""
+    """A page that another tool sends, in pixels; glyphs and their cell where known, and the box of a letter
+    where it is smaller than the cell."""
 
     size: Size
     who: Text
     glyphs: Annotated[str, Meta(pattern=_HARMLESS, max_length=4000, description="text")] = ""
     cell: Size | None = None
+    box: Size | None = None
 
 
 class TrialTable(Table, frozen=True):

@@ -2,7 +2,8 @@
 
 A row of `trials` in a layout file:
 
-* `model`: id as `model_key` writes it, `*` at the end stands for anything
+* `model`: id as `model_key` writes it; with a `*` at the end the trial also stands for models whose ids begin
+  so (another version, a lighter one), and that it was not made with them is said
 * `cell`: width and height of a character's cell in pixels, as the model saw it; `glyphs`: the face that
   stood in it ("5x8 pixel font, spaced" is that face with blank pixels around it)
 * `what`: "exact" (values copied without an error), "hashes" (the same of hexadecimal digits), "questions"
@@ -60,8 +61,12 @@ class Trial:
         """Pixels per character."""
         return self.cell[0] * self.cell[1]
 
+    def is_of(self, model: str) -> bool:
+        """Whether it was made with the very model of that key, and not with one whose id only begins it."""
+        return model == self.model.rstrip("*-")
+
     def fits(self, model: str) -> bool:
-        """Whether it was made with the model of that key."""
+        """Whether it stands for the model of that key: made with it, or with one whose id begins its own."""
         if self.model.endswith("*"):
             return model.startswith(self.model[:-1])
         return model == self.model
@@ -100,7 +105,7 @@ class Expected:
         trials: the rows it was taken from.
         at_least: nothing so large was tried, so it may well be more.
         answers: how many answers stand behind it; 0 where only scores are published.
-        borrowed: nobody tried the model itself, so it is taken from others of the same reader.
+        borrowed: nobody tried the very model, so it is taken from others of the same reader.
         worst: the trial of least score at these cells, of whatever was asked.
         columns: cells of a row as it is to be read; 0 where that was not asked.
         widest: the trial with the longest rows that were read; None where none says how long they were.
@@ -119,6 +124,8 @@ class Expected:
     def doubt(self, floor: float) -> str:
         """Why a recall above the floor is no promise, in a few words; "" where nothing speaks against it."""
         said = ["nobody published a trial of this very model"] if self.borrowed else []
+        if self.at_least and self.recall < floor:
+            said.append("nothing so large was tried, so whether it is above the floor is not known")
         if self.worst is not None and self.worst.score < floor <= self.recall:
             said.append(f"but {self.worst}")
         if self.columns and self.widest is None:
@@ -174,7 +181,8 @@ def expected(
     Area is what orders the cells of every published sweep, so recall goes by it alone; whether rows so long
     were ever read stands beside it. A trial at this area is taken as it is; between two, recall is
     interpolated; below the smallest it falls in proportion to the area; above the largest it stays. The
-    model's own trials count alone; only where it has none do those of its siblings, and that is said. At one
+    model's own trials count alone; only where it has none do those of its nearest siblings (a `*` stands for
+    it), and only without such those of the others, and that is said. At one
     area exact values and questions count by the number of answers, and gist, which says little of reading,
     only where neither was asked. The worst row of any kind is named.
 
@@ -189,11 +197,15 @@ def expected(
         None where nobody has published a trial.
     """
     asked = [trial for trial in trials if (trial.what == "hashes") == hashes]
-    own = [trial for trial in asked if trial.fits(model)]
-    found = _recall(own or asked, area, borrowed=not own)
+    own = [trial for trial in asked if trial.is_of(model)]
+    near = [trial for trial in asked if trial.fits(model)]
+    found = _recall(own or near or asked, area, borrowed=not own)
     if found is None or not columns:
         return found
-    known = [trial for trial in trials if trial.fits(model)] if own else trials
+    if own:
+        known = [trial for trial in trials if trial.is_of(model)]
+    else:
+        known = [trial for trial in trials if trial.fits(model)] if near else trials
     return replace(found, columns=columns, widest=widest_read(known))
 
 

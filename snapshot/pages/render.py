@@ -88,15 +88,16 @@ class Typesetter:
     Args:
         layout: page size, cell and face.
         font: a font file to use before the layout's own face, at the same cell.
+        face: the face in place of the one that the layout names, of the layout's cell.
 
     Raises:
         FontError: a font is not installed, cannot be opened or does not fit.
     """
 
-    def __init__(self, layout: Layout, *, font: str | Path | None = None) -> None:
+    def __init__(self, layout: Layout, *, font: str | Path | None = None, face: Face | None = None) -> None:
         self.layout = layout
         self.font = None if font is None else Path(font)
-        face = load_face(layout.face)
+        face = face or load_face(layout.face)
         self.face: Face = face if font is None else user_face(font, face)
         self._source: PreparedSource | None = None  # the last one
 
