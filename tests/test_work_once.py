@@ -53,12 +53,12 @@ def test_a_compaction_looks_at_each_character_twice_at_most(monkeypatch: pytest.
         (fold, "fold"), (clusters, "continuations"), (pagetext, "encode"), (tokens, "_counted"),
     ):  # fmt: skip
         counting(monkeypatch, module, name, counts)
-    # Another tail than before, so that no page of the first run is known. Pages are set to be measured and
-    # once more to be drawn; here the denser cells are measured as well.
+    # Another tail than before, so that no page of the first run is known. Pages are set once to be measured
+    # and drawn, whatever room is asked for; here the denser cells are measured as well.
     done = snapshot.compact(transcript, model="claude-opus-4-8", window=30_000, tail=0.2, digest=True)
     assert done.report.pages
     for name, count in counts.items():
-        assert count <= (3.1 if name == "encode" else 2.1) * chars, name
+        assert count <= (2.8 if name == "encode" else 2.1) * chars, name
 
 
 def run_of(steps: int) -> Transcript:

@@ -15,13 +15,14 @@ from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any, Self
 
+from snapshot.compaction.printed_text import chaptered
 from snapshot.compaction.statements import Statement
 from snapshot.errors import ArchiveError
 from snapshot.messages import Message, Text, Transcript
 from snapshot.pages.layout import layout_shape
 from snapshot.serialization import from_json, to_json
 from snapshot.source.marks import first_marks
-from snapshot.source.repeats import fold_chapters, original_span
+from snapshot.source.repeats import original_span
 from snapshot.source.source import Source, source_of
 
 __all__ = ["ALSO", "CLOSING", "OPENING", "WORDS", "Archived", "Changed", "Found", "PagedPart", "Refusal"]
@@ -203,7 +204,7 @@ class Archived:
         before."""
         if not self.printed_pages:
             return self.source
-        return fold_chapters(self.source, (self.pages[0][0], *self.chapters))
+        return chaptered(self.source, (self.pages[0][0], *self.chapters))
 
     @cached_property
     def shown_marks(self) -> tuple[dict[str, int], dict[str, int]]:

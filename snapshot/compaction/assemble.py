@@ -7,7 +7,7 @@ middle grows. The text parts are a function of the archive alone: by them it is 
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 from snapshot.compaction.archived import ALSO, CLOSING, OPENING, Archived
@@ -48,17 +48,29 @@ Exact values stand in the list of exact strings behind the pages; ask the archiv
 where that tool is offered."""
 
 # The versions of words from which on only marks that occur are explained, marks are drawn as they are now,
-# and an earlier request is live where the last one adds to it.
+# and an earlier request is live where the last one adds to it (and messages that left view have numbers).
 _OWN_GUIDE, _DRAWN_ANEW, _ADDS = 2, 3, 4
 
 
-def left_out_text(characters: int, outline: str = "") -> str:
-    """What stands in place of the oldest text that no page shows, with an outline of it where there is
-    one."""
+def left_out_text(archive: Archived, characters: int) -> str:
+    """What stands in place of the oldest text that no page shows, with an outline of it where there is one:
+    how much that is, of which messages, and where it is found.
+
+    Args:
+        archive: the archive.
+        characters: how many of its source text no page shows.
+    """
     way_back = "the archive has them, word for word, for `read_archive` where that tool is offered"
-    if outline:
-        return f"[{characters} characters of the oldest messages left view; {way_back}]\n{outline}"
-    return f"[left out here: {characters} characters of the oldest messages; {way_back}]"
+    which = ""
+    if archive.words >= _ADDS:
+        # By the numbers that the live state has for them; of the last a page may show the end.
+        count = bisect_left(archive.source.spans, characters, key=lambda span: span[0])
+        first, last = archive.head + 1, archive.head + max(1, count)
+        which = f" (message {first})" if first == last else f" (messages {first} to {last})"
+    if archive.outline:
+        lead = f"[{characters} characters of the oldest messages left view{which}; {way_back}]"
+        return f"{lead}\n{archive.outline}"
+    return f"[left out here: {characters} characters of the oldest messages{which}; {way_back}]"
 
 
 def archive_messages(
@@ -116,7 +128,7 @@ def _page_parts(archive: Archived, pages: Sequence[bytes], detail: str) -> Itera
         while at < len(waiting) and waiting[at].offset < shown_from:
             yield Text(waiting[at].printed())
             at += 1
-        yield Text(left_out_text(shown_from, archive.outline))
+        yield Text(left_out_text(archive, shown_from))
     for number, (_, stop) in enumerate(archive.pages):
         if number in notes:
             yield Text(f"{ALSO}\n{notes[number]}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from snapshot.compaction.page_images import base64_bytes, most_bytes, page_sizes
 from snapshot.compaction.pagination import Pagination, Stretch
+from snapshot.pages.render import PageSpan
 
 __all__ = ["Room"]
 
@@ -27,10 +28,13 @@ class Room:
 
     def has(self, pagination: Pagination) -> bool:
         """Whether there is room for a pagination, its bytes estimated by a few of its pages."""
-        pages = pagination.pages
-        if len(pages) > self.pages or sum(page.tokens for page in pages) > self.tokens:
+        if not self.may_have(pagination.pages):
             return False
         return self.surely(pagination) or self._estimate(pagination) <= (self.bytes or 0)
+
+    def may_have(self, pages: Sequence[PageSpan]) -> bool:
+        """Whether there is room for so many pages, of so many tokens, whatever their bytes."""
+        return len(pages) <= self.pages and sum(page.tokens for page in pages) <= self.tokens
 
     def counted(self, pagination: Pagination) -> Pagination:
         """The pagination, its pages counted and drawn where it matters; `fits` says whether there is room."""

@@ -16,7 +16,7 @@ from snapshot.compaction.context import Context
 from snapshot.compaction.image_rung import without
 from snapshot.compaction.limits import bytes_left, page_room
 from snapshot.compaction.page_images import base64_bytes, most_bytes, page_sizes
-from snapshot.compaction.paginate import paginate
+from snapshot.compaction.paginate import Paginator
 from snapshot.compaction.pagination import Pagination
 from snapshot.compaction.summary.offline import Digested, digest
 from snapshot.compaction.verbatim import fitted
@@ -28,7 +28,7 @@ __all__ = ["PageRung"]
 _OUTLINE = 0.04
 _LEAST_OUTLINE = 128
 # Share of the safe input that a conversation with pages must have free when it is compacted again.
-_FREE = 0.2
+_FREE = 0.18
 # What stands word for word must leave room for this part of a page's rows, or of the safe input where that is
 # more.
 _LOW = 4
@@ -124,17 +124,21 @@ def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: in
     if body is not None:
         body -= min(_BYTES_A_TOKEN * _facts_room(context), int(_FACTS_IN_BODY * max(0, body)))
 
+    paginator = Paginator(
+        source,
+        layout,
+        room=max(0, min(room, most // layout.tokens)),
+        former=former,
+        repeats=repeats,
+        threads=context.options.threads,
+    )
+
     def paged(most_tokens: int, goal_tokens: int | None, beside: str = "") -> Pagination:
-        return paginate(
-            source,
-            layout,
+        return paginator.within(
             most_pages=room,
             most_tokens=most_tokens,
             most_bytes=None if body is None else max(0, body - _BYTES_A_CHARACTER * len(beside)),
             goal_tokens=goal_tokens,
-            former=former,
-            repeats=repeats,
-            threads=context.options.threads,
         )
 
     pagination = paged(most, goal - fixed)
@@ -149,7 +153,7 @@ def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: in
         known = context.former if former is not None and former.left_out == pagination.left_out else None
         outline = known.outline if known is not None else _outline(context, archive, pagination)
         archive = replace(archive, outline=outline)
-        beside = left_out_text(pagination.left_out, outline)
+        beside = left_out_text(archive, pagination.left_out)
         line = context.estimator.text(beside)
         if pagination.tokens + line > most or pagination.sizes:
             pagination = paged(most - line, None, beside)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import groupby
 
 from snapshot.compaction.chapters import CHAPTERS, Setter, without_chapters
@@ -23,13 +24,11 @@ from snapshot.pages.layout import Layout, layout_for
 from snapshot.source.repeats import original_span
 from snapshot.source.source import Source
 
-__all__ = ["paginate"]
+__all__ = ["Paginator", "paginate"]
 
-# Pages of a chapter at least: what is said once is said on the same page or the one before.
-_LEAST_CHAPTER = 2
 # Where pages have to go, so many do that this share of the room is free: else the next request would have to
-# leave out more.
-_MARGIN, _LEAST_MARGIN = 0.4, 0.2
+# leave out more; less where there is no room for two pages.
+_MARGIN, _LEAST_MARGIN = 0.5, 0.2
 # Shares of the clear pages that become dense, one after the other.
 _DENSE_SHARES = (0.25, 0.5, 0.75, 1.0)
 # Share of a page's characters that a shorter one has to show to be worth an image.
@@ -51,44 +50,94 @@ def paginate(
     repeats: bool = False,
     threads: int | None = None,
 ) -> Pagination:
-    """The pages of `source` for `layout`'s reader.
+    """The pages of `source` for `layout`'s reader: the arguments are those of `Paginator` and `within`."""
+    # A part of a message has no chapters: it is set once.
+    pages = min(most_pages, most_tokens // layout.tokens) if repeats or former is not None else 0
+    paginator = Paginator(source, layout, room=pages, former=former, repeats=repeats, threads=threads)
+    return paginator.within(
+        most_pages=most_pages, most_tokens=most_tokens, most_bytes=most_bytes, goal_tokens=goal_tokens
+    )
+
+
+class Paginator:
+    """The pages of one text for one reader, within rooms of any size: what is set for one serves the others.
 
     Args:
         source: the text.
-        layout: its layout at best legibility.
-        most_pages: pages that the request has room for.
-        most_tokens: tokens that they may cost.
-        most_bytes: bytes that their files may have in base64; None: any.
-        goal_tokens: tokens that they should cost: the oldest part becomes denser where that reaches it.
-        former: pages of an earlier compaction that this one continues; all but the last stay as they are, so
+        layout: the reader's layout at best legibility.
+        room: pages that there is room for, of which a chapter is a part; 0: there are no chapters.
+        former: pages of an earlier compaction that these continue; all but the last stay as they are, so
             that the provider's prompt cache holds.
         repeats: print references in place of blocks of lines that were shown before.
         threads: pages drawn at once.
     """
-    goal = most_tokens if goal_tokens is None else min(goal_tokens, most_tokens)
-    room = Room(most_pages, most_tokens, most_bytes, threads)
-    # A part of a message has no chapters: it is set once.
-    pages = min(most_pages, most_tokens // layout.tokens) if repeats or former is not None else 0
-    setter = Setter(source, repeats=repeats, chapter=max(_LEAST_CHAPTER, pages // CHAPTERS) if pages else 0)
-    # Where there is no room for two chapters, all is set anew each time: less is kept free.
-    roomy = room.with_margin(_MARGIN if pages >= 2 * _LEAST_CHAPTER else _LEAST_MARGIN)
-    if former is not None and len(former.pages) > 1:
-        continued = setter.continued(former, layout)
-        for pagination in (continued, *without_chapters(setter, continued, room, roomy)):
-            if (counted := room.counted(pagination)).fits:
+
+    def __init__(
+        self,
+        source: Source,
+        layout: Layout,
+        *,
+        room: int,
+        former: Pagination | None = None,
+        repeats: bool = False,
+        threads: int | None = None,
+    ) -> None:
+        self._layout, self._former, self._threads = layout, former, threads
+        self._setter = Setter(source, repeats=repeats, chapter=max(1, room // CHAPTERS) if room else 0)
+        # Where there is no room for two pages, all is set anew each time: less is kept free.
+        self._margin = _MARGIN if room > 1 else _LEAST_MARGIN
+
+    @cached_property
+    def _continued(self) -> Pagination | None:
+        """All pages, those of an earlier compaction as they were but for the last; None where there are
+        none."""
+        former = self._former
+        if former is None or len(former.pages) < 2:
+            return None
+        return self._setter.continued(former, self._layout)
+
+    @cached_property
+    def _clear(self) -> Pagination:
+        """All that is in view, set in the layout's own cells."""
+        start = self._former.left_out if self._former else 0
+        return self._setter.set([(self._layout, len(self._setter.source.text))], start)
+
+    def within(
+        self,
+        *,
+        most_pages: int,
+        most_tokens: int,
+        most_bytes: int | None = None,
+        goal_tokens: int | None = None,
+    ) -> Pagination:
+        """The pages that a room has place for.
+
+        Args:
+            most_pages: pages that the request has room for.
+            most_tokens: tokens that they may cost.
+            most_bytes: bytes that their files may have in base64; None: any.
+            goal_tokens: tokens that they should cost: the oldest part becomes denser where that reaches it.
+        """
+        setter, former = self._setter, self._former
+        goal = most_tokens if goal_tokens is None else min(goal_tokens, most_tokens)
+        room = Room(most_pages, most_tokens, most_bytes, self._threads)
+        roomy = room.with_margin(self._margin)
+        continued = self._continued
+        if continued is not None:
+            if (counted := room.counted(continued)).fits:
                 return counted
-    seen = [
-        room.counted(pagination)
-        for pagination in _until(
-            _settings(setter, layout, room, goal, former.left_out if former else 0), room, goal
-        )
-    ]
-    # What was sent before changes in any case: then it is for more than once.
-    fitting = [one for one in seen if one.fits and (former is None or roomy.has(one))]
-    if fitting:
-        return fitting[-1] if fitting[-1].tokens <= goal else fitting[0]
-    first = replace(room, tokens=max(goal, roomy.tokens)) if former is None else roomy
-    return _without_oldest(setter, (seen[-1], *seen[:-1][:1]), (first, room))
+            for pagination in without_chapters(setter, continued, room, roomy):
+                return pagination
+        seen = [
+            room.counted(pagination)
+            for pagination in _until(_settings(setter, self._clear, self._layout, room, goal), room, goal)
+        ]
+        # What was sent before changes in any case: then it is for more than once.
+        fitting = [one for one in seen if one.fits and (former is None or roomy.has(one))]
+        if fitting:
+            return fitting[-1] if fitting[-1].tokens <= goal else fitting[0]
+        first = replace(room, tokens=max(goal, roomy.tokens)) if former is None else roomy
+        return _without_oldest(setter, (seen[-1], *seen[:-1][:1]), (first, room))
 
 
 def _until(tried: Iterator[Pagination], room: Room, goal: int) -> Iterator[Pagination]:
@@ -99,10 +148,10 @@ def _until(tried: Iterator[Pagination], room: Room, goal: int) -> Iterator[Pagin
             return
 
 
-def _settings(setter: Setter, layout: Layout, room: Room, goal: int, start: int) -> Iterator[Pagination]:
-    """The source from `start` on in the layout's own cells, then more and more of its oldest part denser."""
-    whole = len(setter.source.text)
-    clear = setter.set([(layout, whole)], start)
+def _settings(
+    setter: Setter, clear: Pagination, layout: Layout, room: Room, goal: int
+) -> Iterator[Pagination]:
+    """What is in view in the layout's own cells, then more and more of its oldest part denser."""
     yield clear
     fits = room.counted(clear).fits
     dense = denser(layout)
@@ -114,7 +163,7 @@ def _settings(setter: Setter, layout: Layout, room: Room, goal: int, start: int)
         last = share == _DENSE_SHARES[-1] and not fits
         if edge < 1 or not (last or _may_reach(clear, edge, layout, dense, goal if fits else room.tokens)):
             continue
-        found = setter.set([(dense, spans[edge - 1][1]), (layout, whole)], start)
+        found = setter.set([(dense, spans[edge - 1][1]), (layout, len(setter.source.text))], clear.left_out)
         yield found
         fits = fits or room.counted(found).fits
 
