@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from snapshot.raster.atlas import Atlas
 from snapshot.raster.face import Face
-from snapshot.raster.line_filters import NONE, UP, filters_of
+from snapshot.raster.line_filters import NONE, UP, filters_of, subtract_above
 
 __all__ = ["Blitter", "bit_depth", "in_whole_bytes"]
 
@@ -56,11 +56,7 @@ class Blitter:
         self._cell_bits = atlas.face.cell[0] * self.depth
         self._compiled = compiled and self._cell_bits <= _WORD
         self.row_bytes = (width * self.depth + 7) // 8
-
-    @cached_property
-    def _filters(self) -> NDArray[np.uint8]:
-        """The filter byte of each pixel row of a cell."""
-        return filters_of(self._atlas)
+        self._filters = filters_of(atlas.face)  # of each pixel row of a cell
 
     @cached_property
     def _tones(self) -> NDArray[np.uint8]:
@@ -95,7 +91,7 @@ class Blitter:
         if odd or size not in (1, 2, 4, 8):
             return None
         data = self._columns.astype(f">u{size}").view(np.uint8).reshape(*self._columns.shape, size)
-        _subtract_above(data, self._filters)
+        subtract_above(data, self._filters)
         return data.view(f"=u{size}")[..., 0]
 
     def scanlines(
@@ -125,7 +121,7 @@ class Blitter:
             self._put_bytes(cells, self._cell_bytes, text)
         else:
             (self._put_words if self._cell_bits <= _WORD else self._put_pixels)(cells, text)
-            _subtract_above(text[:, :, 1:], self._filters)
+            subtract_above(text[:, :, 1:], self._filters)
         return out
 
     def _put_bytes(
@@ -191,10 +187,3 @@ class Blitter:
         packed[...] = 0
         for place in range(per_byte):
             packed |= tones[:, :, place::per_byte] << np.uint8(8 - self.depth * (place + 1))
-
-
-def _subtract_above(data: NDArray[np.uint8], filters: NDArray[np.uint8]) -> None:
-    """Filter the pixel rows of cells, in place: `data` has shape (..., cell height, bytes)."""
-    for y in range(len(filters) - 1, 0, -1):  # from below: the row above is still as it was
-        if filters[y] == UP:
-            data[..., y, :] -= data[..., y - 1, :]

@@ -1,49 +1,40 @@
 """Which pixel rows of a cell are written as differences from the row above (PNG filter 2, Up).
 
-PNG chooses a filter for each scanline (specification, third edition, section 9), and what stands in a row of
-a cell is alike on all rows of text. Stems go straight down, so that in most rows fewer things differ between a
-letter's row and the one above than in the row itself, and what the compressor sees again and again is short:
-4 to 6 % fewer bytes of recorded runs, in the same time. Rows above which there is no ink, and those below the
-line that letters stand on, stay as they are. The pixels are the same by any filter.
+PNG names a filter for each scanline (specification, third edition, section 9), and scanlines at the same
+height of a cell hold the same parts of letters. Strokes go down: above the line that letters stand on, what
+changes from a letter's row to the next takes fewer forms than the rows themselves, so that the compressor
+finds more of it again. Below that line there is hardly any ink, and a difference would write the letters'
+feet once more. Recorded runs take 3 to 5 % fewer bytes, in the same time; pixels are the same by any filter.
 
-A row is chosen by the entropy of what the printable ASCII glyphs have there, each counted once: no text is
-asked, so that a page's bytes depend on its face alone.
+That every row above the line is written so is nearly the best there is: a search over all choices for each
+face gains 0.3 % more, and choosing row by row by entropy gains less.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-from math import prod
-
 import numpy as np
 from numpy.typing import NDArray
 
-from snapshot.raster.atlas import Atlas
+from snapshot.raster.face import Face
 
-__all__ = ["NONE", "UP", "filters_of"]
+__all__ = ["NONE", "UP", "filters_of", "subtract_above"]
 
 NONE, UP = 0, 2
-"""Filter bytes: pixels as they are; each byte less the one above it, modulo 256."""
+"""Filter bytes: bytes as they are; each byte less the one above it, modulo 256."""
 
 
-def filters_of(atlas: Atlas) -> NDArray[np.uint8]:
+def filters_of(face: Face) -> NDArray[np.uint8]:
     """The filter byte of each pixel row of a cell: `NONE` or `UP`, uint8, shape (cell height,).
 
     The first row's is always `NONE`: it stands below another row of text, or below nothing.
     """
-    filters = np.full(atlas.face.cell[1], NONE, np.uint8)
-    ink = atlas.ink[sorted({*atlas.glyphs[32:127].tolist()})].astype(np.int8)
-    for row in range(1, len(filters)):
-        if _repetition(ink[:, row] - ink[:, row - 1]) > _repetition(ink[:, row]):
-            filters[row] = UP
+    filters = np.full(face.cell[1], NONE, np.uint8)
+    filters[1 : max(1, face.baseline)] = UP
     return filters
 
 
-def _repetition(rows: Iterable[NDArray[np.int8]]) -> int:
-    """How often the same comes again: the larger, the lower is the entropy.
-
-    Entropy of N things of which some are alike is log N − Σ n log n / N, where n of them are the same: it falls
-    as the product of nⁿ grows, which is exact in whole numbers, on any machine.
-    """
-    return prod(count**count for count in Counter(row.tobytes() for row in rows).values())
+def subtract_above(data: NDArray[np.uint8], filters: NDArray[np.uint8]) -> None:
+    """Filter the pixel rows of cells, in place: `data` has shape (..., cell height, bytes)."""
+    for y in range(len(filters) - 1, 0, -1):  # from below: the row above is still as it was
+        if filters[y] == UP:
+            data[..., y, :] -= data[..., y - 1, :]
