@@ -21,13 +21,13 @@ from snapshot.raster.atlas import Atlas
 from snapshot.raster.face import Face
 from snapshot.raster.line_filters import NONE, UP, filters_of, subtract_above
 
-__all__ = ["Blitter", "bit_depth", "in_whole_bytes"]
+__all__ = ["Blitter", "bit_depth", "in_whole_bytes", "scanline_bytes"]
 
 _WORD = 64
 # Pixel rows of a glyph that NumPy sets at a time: few calls, and what is between them stays in the cache.
 _AT_ONCE = 4
 # Rows of text that are set at a time where cells are whole bytes, for the same reason.
-_ROWS_AT_ONCE = 8
+_ROWS_AT_ONCE = 16
 
 
 def bit_depth(levels: int) -> int:
@@ -38,6 +38,11 @@ def bit_depth(levels: int) -> int:
 def in_whole_bytes(face: Face) -> bool:
     """Whether the pixel rows of a cell of the face are whole bytes of a scanline."""
     return face.cell[0] * bit_depth(face.levels) % 8 == 0
+
+
+def scanline_bytes(width: int, face: Face) -> int:
+    """Bytes of a scanline of that many pixels, its filter byte among them."""
+    return 1 + (width * bit_depth(face.levels) + 7) // 8
 
 
 class Blitter:
@@ -55,7 +60,7 @@ class Blitter:
         self.depth = bit_depth(atlas.face.levels)
         self._cell_bits = atlas.face.cell[0] * self.depth
         self._compiled = compiled and self._cell_bits <= _WORD
-        self.row_bytes = (width * self.depth + 7) // 8
+        self.row_bytes = scanline_bytes(width, atlas.face) - 1
         self._filters = filters_of(atlas.face)  # of each pixel row of a cell
 
     @cached_property
@@ -129,14 +134,16 @@ class Blitter:
     ) -> None:
         """Write rows of text, shape (rows, cell height, 1 + bytes), whose cells are whole bytes.
 
-        A glyph's pixel rows are taken at once, since they stand together, and are then put line by line.
+        A glyph's pixel rows are taken at once, since they stand together, and are then put line by line. Items
+        of several bytes are not aligned behind a filter byte, which NumPy minds little.
         """
         used = cells.shape[1] * items.itemsize
         text[:, :, 1 + used :] = np.where(self._filters == UP, 0, 255)[:, np.newaxis]
+        shape, strides = (*text.shape[:2], cells.shape[1]), (*text.strides[:2], items.itemsize)
+        lines = np.ndarray(shape, items.dtype, text.data, 1, strides)
         for row in range(0, len(cells), _ROWS_AT_ONCE):
             taken = items.take(cells[row : row + _ROWS_AT_ONCE], axis=0)
-            lines = np.ascontiguousarray(taken.swapaxes(1, 2)).view(np.uint8)
-            text[row : row + _ROWS_AT_ONCE, :, 1 : 1 + used] = lines
+            lines[row : row + _ROWS_AT_ONCE] = taken.swapaxes(1, 2)
 
     def _put_words(self, cells: NDArray[np.int32], text: NDArray[np.uint8]) -> None:
         """Write rows of text, shape (rows, cell height, 1 + bytes), a group of neighbouring cells at a time.
