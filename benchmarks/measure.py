@@ -172,7 +172,7 @@ class Former(Variant):
         super().__init__(2, 9)
 
     def atlas(self, source: Source) -> Atlas:
-        """The glyphs that `source` needs; no letter of theirs stands on a line, so that no row is filtered."""
+        """The glyphs that `source` needs; they stand on no line, so that no row of pixels is filtered."""
         atlas = super().atlas(source)
         return replace(atlas, face=replace(atlas.face, baseline=0))
 

@@ -47,9 +47,7 @@ def groups(short: bool) -> dict[str, Callable[[], Iterator[Row]]]:
     """All measurements by the name of their stage, in the order of the table."""
     chars = 400_000 if short else 2_000_000
     counts = (20_000, 200_000, 2_000_000) if short else (20_000, 200_000, 2_000_000, 20_000_000)
-    cells = (
-        ((1, 9), (2, 9)) if short else tuple((depth, width) for depth in (1, 2, 4) for width in (8, 9, 11))
-    )
+    cells = [(1, 9), (2, 9)] if short else [(depth, width) for depth in (1, 2, 4) for width in (8, 9, 11)]
     return {
         "reading": stages.reading,
         "text": lambda: stages.text_stages(chars),

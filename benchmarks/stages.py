@@ -19,7 +19,7 @@ from snapshot.raster.compress import PROFILES
 from snapshot.source.source import Source, source_of
 from snapshot.typeset.grid import Grid, set_pages
 
-__all__ = ["beside_former", "classes", "reading", "readers", "rivals", "sizes", "text_stages", "wholes"]
+__all__ = ["beside_former", "classes", "readers", "reading", "rivals", "sizes", "text_stages", "wholes"]
 
 # Pages that the slowest compressors are measured on.
 _SAMPLE = 8
@@ -134,7 +134,7 @@ def beside_former(chars: int, rounds: int = 9) -> Iterator[Row]:
         if setting is former:
             ratio = spent[at][0] / spent[at - 1][0]
             yield Row(
-                "former", way, chars, *spent[at - 1], ratio, "8×18: so many times as long took the former"
+                "former", way, chars, *spent[at - 1], ratio, "8×18: the former took so many times as long"
             )
 
 

@@ -5,8 +5,8 @@ quicker once it is loaded. Both take a glyph's pixel row as one number and put n
 64-bit words. But NumPy puts cells of 1, 2, 4 or 8 whole bytes (8 pixels at two bits are two) side by side as
 they are, which is quicker, and cells of more than 64 bits are set pixel by pixel.
 
-Some pixel rows are written as differences from those above (`snapshot.raster.line_filters`). In cells of whole
-bytes a glyph's difference is the same wherever it stands, and is taken once for the glyph.
+Some pixel rows are written as differences from those above (`snapshot.raster.line_filters`). In cells of
+whole bytes a glyph's difference is the same wherever it stands, and is taken once for the glyph.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ class Blitter:
     ) -> None:
         """Write rows of text, shape (rows, cell height, 1 + bytes), whose cells are whole bytes.
 
-        A glyph's pixel rows are taken at once, since they stand together, and are then put line by line. Items
-        of several bytes are not aligned behind a filter byte, which NumPy minds little.
+        A glyph's pixel rows are taken at once, since they stand together, and are then put line by line.
+        Items of several bytes are not aligned behind a filter byte, which NumPy minds little.
         """
         used = cells.shape[1] * items.itemsize
         text[:, :, 1 + used :] = np.where(self._filters == UP, 0, 255)[:, np.newaxis]
