@@ -250,7 +250,7 @@ def test_pixels_are_those_of_earlier_versions(face, cell, former, digest):
 
 
 def test_the_level_goes_by_the_page():
-    """Whole bytes take a shallow search, and small pages a deep one; a last page is as the pages before it."""
+    """Whole bytes take a shallow search, and small pages a deep one; a last page is like the others."""
     seen = set()
     for name in LAYOUTS:
         setting = Typesetter(layout_for(name=name))

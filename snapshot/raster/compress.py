@@ -1,11 +1,11 @@
 """Zlib streams at three prices, and the libraries that make them.
 
 `default` is libdeflate. Where the pixel rows of a cell are whole bytes it is level 3: files are 3 % larger
-than at 4 and 6 % larger than at 6, and a page takes a tenth less time than with 4, a quarter less than with 6.
-In other cells it is 5. A small page is compressed by itself, with little behind it that comes again, and is
-soon done: there it is 6. `fast` is ISA-L's level 2: two fifths of the compressor's time, for files a fifth
-larger. `small` is libdeflate's level 10: 16 % smaller, in twenty to thirty times the time; the two levels above
-it take up to three times that for half a per cent.
+than at 4 and 6 % larger than at 6, and a page takes a tenth less time than with 4, a quarter less than with
+6. In other cells it is 5. A small page is compressed by itself, with little behind it that comes again, and
+is soon done: there it is 6. `fast` is ISA-L's level 2: two fifths of the compressor's time, for files a fifth
+larger. `small` is libdeflate's level 10: 16 % smaller, in twenty to thirty times the time; the two levels
+above it take up to three times that for half a per cent.
 
 Every library is deterministic, but their bytes differ, so a profile's bytes are those of its library. Where
 that is not installed the next one in the list stands in; a manifest names the one that was at work.
