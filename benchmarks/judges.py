@@ -154,7 +154,7 @@ def _borrowed(glyphs: GlyphSet) -> dict[str, NDArray[np.uint8]]:
 
 
 def bytes_of(glyphs: GlyphSet) -> int:
-    """Bytes of a PNG for 1,000 cells of a transcript's page, at two bits a pixel, by the default profile."""
+    """Bytes of a PNG for 1,000 cells of a transcript's page, at two bits a pixel, without filters."""
     columns, rows = _PAGE
     page = glyphs.page(marked_rows(FRESH_SEEDS[1], rows, columns), columns)
     levels = page // 64

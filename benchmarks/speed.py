@@ -3,6 +3,7 @@
     python -m benchmarks.speed                      # all of it, some minutes
     python -m benchmarks.speed --short --check      # what CI runs: a few rows, and floors for their ratios
     python -m benchmarks.speed --store FILE         # keep the results, for benchmarks.compare
+    python -m benchmarks.speed --only former reader class    # what docs/speed.md has, of one run
 
 Seconds are of processors, and the least of several runs; compare the rows of one run, not runs. The text is
 that of real transcripts where they are kept beside the repository, else of the example in it.
@@ -13,7 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 
@@ -33,31 +34,32 @@ FLOORS = (
     ("size", "", "cost of", 0.4, 2.5),
     ("rival", "careful", "slower", 3.0, 1e9),
     ("rival", "naive", "slower", 10.0, 1e9),
+    ("former", "default, numpy", "times as long", 1.5, 9.0),
+    ("former", "fast, numpy", "times as long", 1.2, 9.0),
+    ("reader", "", "bytes", 2000.0, 6500.0),
     ("class", "code, default", "bytes", 2000.0, 6000.0),
     ("class", "CJK, default", "bytes", 5000.0, 30000.0),
     ("memory", "", "MB", 0.0, 500.0),
 )
 
 
-def rows(short: bool) -> Iterator[Row]:
-    """All measurements, in the order of the table."""
+def groups(short: bool) -> dict[str, Callable[[], Iterator[Row]]]:
+    """All measurements by the name of their stage, in the order of the table."""
     chars = 400_000 if short else 2_000_000
-    yield from stages.reading()
-    yield from stages.text_stages(chars)
-    if short:
-        yield from stages.wholes(1, 9, chars)
-        yield from stages.wholes(2, 9, chars)
-    else:
-        for depth in (1, 2, 4):
-            for width in (8, 9, 11):
-                yield from stages.wholes(depth, width, chars)
-    yield from stages.sizes(
-        (20_000, 200_000, 2_000_000) if short else (20_000, 200_000, 2_000_000, 20_000_000)
-    )
-    yield from stages.classes(100_000 if short else 500_000)
-    yield from stages.rivals(200_000 if short else 400_000)
-    yield from processes.cold_start(3 if short else 7)
-    yield from processes.memory((2_000_000,) if short else (2_000_000, 100_000_000))
+    counts = (20_000, 200_000, 2_000_000) if short else (20_000, 200_000, 2_000_000, 20_000_000)
+    cells = [(1, 9), (2, 9)] if short else [(depth, width) for depth in (1, 2, 4) for width in (8, 9, 11)]
+    return {
+        "reading": stages.reading,
+        "text": lambda: stages.text_stages(chars),
+        "whole": lambda: (row for depth, width in cells for row in stages.wholes(depth, width, chars)),
+        "size": lambda: stages.sizes(counts),
+        "former": lambda: stages.beside_former(chars, 3 if short else 7),
+        "reader": lambda: stages.readers(200_000 if short else 500_000),
+        "class": lambda: stages.classes(100_000 if short else 500_000),
+        "rival": lambda: stages.rivals(200_000 if short else 400_000),
+        "start": lambda: processes.cold_start(3 if short else 7),
+        "memory": lambda: processes.memory((2_000_000,) if short else (2_000_000, 100_000_000)),
+    }
 
 
 def line(row: Row) -> str:
@@ -88,6 +90,7 @@ def main() -> int:
     parser.add_argument("--short", action="store_true", help="few rows and small texts")
     parser.add_argument("--check", action="store_true", help="fail where a ratio is below its floor")
     parser.add_argument("--store", metavar="FILE", type=Path, help="write the results as JSON")
+    parser.add_argument("--only", nargs="+", choices=[*groups(True)], help="these stages alone")
     arguments = parser.parse_args()
     facts = machine()
     print(
@@ -95,9 +98,10 @@ def main() -> int:
     )
     print(f"{'stage':16}{'variant':46}{'characters':>12}{'CPU s':>10}{'wall s':>10}{'M/CPU s':>9}    ratio")
     measured = []
-    for row in rows(arguments.short):
-        measured.append(row)
-        print(line(row), flush=True)
+    for name, measure in groups(arguments.short).items():
+        for row in measure() if not arguments.only or name in arguments.only else ():
+            measured.append(row)
+            print(line(row), flush=True)
     if arguments.store:
         result = {
             "schema": SCHEMA,

@@ -9,7 +9,7 @@ from itertools import count
 import numpy as np
 
 import snapshot
-from benchmarks.measure import Row, Variant, ascii_of, by_class, least, mixed_of, text_of, transcripts
+from benchmarks.measure import Former, Row, Variant, ascii_of, by_class, least, mixed_of, text_of, transcripts
 from benchmarks.rivals import careful_pillow, naive_pillow
 from snapshot.pages.layout import layout_for
 from snapshot.pages.readback import PageReader
@@ -19,7 +19,7 @@ from snapshot.raster.compress import PROFILES
 from snapshot.source.source import Source, source_of
 from snapshot.typeset.grid import Grid, set_pages
 
-__all__ = ["classes", "reading", "rivals", "sizes", "text_stages", "wholes"]
+__all__ = ["beside_former", "classes", "readers", "reading", "rivals", "sizes", "text_stages", "wholes"]
 
 # Pages that the slowest compressors are measured on.
 _SAMPLE = 8
@@ -105,6 +105,67 @@ def _profile(
     yield Row("whole", f"{name}, 1 thread", chars, *single, floor[0] / single[0], "compressor alone")
     double = least(lambda: whole(2), runs=9)
     yield Row("whole", f"{name}, 2 threads", chars, *double, single[1] / double[1], "1 thread, by the clock")
+
+
+def beside_former(chars: int, rounds: int = 9) -> Iterator[Row]:
+    """The whole for Claude's upper tier by each way, and so many times as long as it takes the former face.
+
+    A share of each in turn, so that what else the machine does is on all of them alike.
+    """
+    source, now, former = Source(text_of(chars)), Typesetter(layout_for(name="claude-high")), Former()
+    ways = [(profile, compiled) for compiled in (False, True) for profile in ("default", "fast")]
+
+    def whole(setting: Typesetter, profile: str, compiled: bool) -> int:
+        made = setting.pages(source, threads=1, compress=profile, compiled=compiled)
+        return sum(len(page.png) for page in made)
+
+    jobs = [(setting, *way) for way in ways for setting in (now, former)]
+    sizes = [whole(*job) for job in jobs]
+    spent = [(float("inf"), float("inf"))] * len(jobs)
+    for _ in range(rounds):
+        for at, job in enumerate(jobs):
+            cpu, wall = least(lambda job=job: whole(*job), runs=1, warm=True)
+            spent[at] = min(spent[at][0], cpu), min(spent[at][1], wall)
+    for at, (setting, profile, compiled) in enumerate(jobs):
+        way = f"{profile}, {'numba' if compiled else 'numpy'}"
+        ratio, against = sizes[at] / chars * 1000, "bytes per 1,000 characters"
+        name = "2 bit, 8×18" if setting is now else "2 bit, 9×16 as it was"
+        yield Row("former", f"{name}, {way}", chars, *spent[at], ratio, against)
+        if setting is former:
+            ratio = spent[at][0] / spent[at - 1][0]
+            yield Row(
+                "former", way, chars, *spent[at - 1], ratio, "8×18: the former took so many times as long"
+            )
+
+
+_READERS = (
+    "claude-high", "claude-fable", "claude-standard", "gpt-patch", "gpt-tile-5", "gemini-3", "gemini-3.6",
+    "qwen", "grok", "deepseek-flash", "mistral", "kimi", "glm-5v",
+)  # fmt: skip
+
+
+def readers(chars: int) -> Iterator[Row]:
+    """The whole for the default layouts of readers, and the bytes that come of it."""
+    source = Source(text_of(chars))
+    for name in _READERS:
+        setting = Typesetter(layout_for(name=name))
+
+        def whole(setting=setting) -> int:
+            return sum(len(page.png) for page in setting.pages(source, threads=1, compiled=False))
+
+        size = whole() / chars * 1000
+        yield Row("reader", name, chars, *least(whole), size, "bytes per 1,000 characters")
+    few = Source(source.text[: chars // 5])  # as slow as it is, a fifth is enough
+    setting = Typesetter(layout_for(name=_READERS[0]))
+    for profile in ("small", "default"):
+
+        def pages(profile: str = profile) -> int:
+            return sum(len(page.png) for page in setting.pages(few, threads=1, compress=profile))
+
+        size = pages() / len(few.text) * 1000
+        spent = least(pages, runs=2)
+        name = f"{_READERS[0]}, a fifth, {profile}"
+        yield Row("reader", name, len(few.text), *spent, size, "bytes per 1,000 characters")
 
 
 def classes(chars: int, profiles: tuple[str, ...] = ("default", "fast")) -> Iterator[Row]:

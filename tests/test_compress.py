@@ -249,16 +249,24 @@ def test_pixels_are_those_of_earlier_versions(face, cell, former, digest):
     assert pixels_of(face, cell, 1) == former
 
 
-def test_the_level_goes_by_whether_cells_are_whole_bytes():
-    levels = {name: Typesetter(layout_for(name=name)).compressor("default").level for name in LAYOUTS}
-    for name, level in levels.items():
+def test_the_level_goes_by_the_page():
+    """Whole bytes take a shallow search, and small pages a deep one; a last page is like the others."""
+    seen = set()
+    for name in LAYOUTS:
         setting = Typesetter(layout_for(name=name))
-        bits = setting.face.cell[0] * {2: 1, 4: 2, 16: 4}[setting.face.levels]
-        assert level == (5 if bits % 8 else 4)
+        levels, (width, height) = setting.face.levels, (setting.layout.width, setting.layout.height)
+        depth = {2: 1, 4: 2, 16: 4}[levels]
+        whole = setting.face.cell[0] * depth % 8 == 0
+        small_page = height * (1 + -(-width * depth // 8)) < 327_680
+        level = setting.compressor("default").level
+        assert level == (6 if small_page else 3 if whole else 5), name
+        seen.add(level)
         assert setting.compressor("small").level == 10
+    assert seen == {3, 5, 6}
     scanlines = np.random.default_rng(0).integers(0, 3, (99, 400), dtype=np.uint8)
     for whole in (False, True):
-        compressor = compressor_for("default", whole_bytes=whole)
-        data = compressor.zlib_stream(scanlines.data, compressor.level)
-        assert zlib.decompress(data) == scanlines.tobytes()
-        assert compressor.library == f"libdeflate {4 if whole else 5}"
+        for size in (327_679, 327_680):
+            compressor = compressor_for("default", whole_bytes=whole, page_bytes=size)
+            data = compressor.zlib_stream(scanlines.data, compressor.level)
+            assert zlib.decompress(data) == scanlines.tobytes()
+            assert compressor.library == f"libdeflate {6 if size == 327_679 else 3 if whole else 5}"

@@ -51,8 +51,10 @@ def decode_png(png: bytes) -> tuple[np.ndarray, int]:
     assert kinds[-1] == b"IEND"
     width, height, depth, colour, compression, filtering, interlace = struct.unpack(">IIBBBBB", header)
     assert (colour, compression, filtering, interlace) == (0, 0, 0, 0)
-    rows = np.frombuffer(zlib.decompress(data), np.uint8).reshape(height, -1)
-    assert not rows[:, 0].any(), "every row has filter 0"
+    rows = np.frombuffer(zlib.decompress(data), np.uint8).reshape(height, -1).copy()
+    assert {*rows[:, 0].tolist()} <= {0, 2}, "None and Up, and no other filter"
+    for y in np.flatnonzero(rows[:, 0] == 2).tolist():
+        rows[y, 1:] += rows[y - 1, 1:] if y else 0
     bits = np.unpackbits(rows[:, 1:], axis=1)[:, : width * depth].reshape(height, width, depth)
     return (bits << np.arange(depth - 1, -1, -1, dtype=np.uint8)).sum(axis=2).astype(np.uint8), depth
 
@@ -73,7 +75,7 @@ def slow_page(atlas: Atlas, cells: np.ndarray, width: int, height: int) -> np.nd
 
 def random_atlas(width: int, height: int, levels: int, seed: int) -> Atlas:
     """Noise for glyphs: every pixel counts."""
-    face = replace(load_face("fira-8x16"), cell=(width, height), levels=levels)
+    face = replace(load_face("fira-8x16"), cell=(width, height), baseline=height - 1, levels=levels)
     ink = np.random.default_rng(seed).integers(0, levels, (7, height, width), dtype=np.uint8)
     empty = np.zeros(0, np.int32)
     return Atlas(face, ink, empty, empty.astype(np.uint8), empty, 0, 0, 0)
@@ -99,6 +101,9 @@ def test_scanlines_equal_their_slow_twin(levels, cell, shape, margins):
         pixels, depth = decode_png(png)
         assert depth == bit_depth(levels)
         assert (pixels == slow).all()
+        filters = scanlines[: page_height - below, 0].reshape(-1, height)
+        assert (filters[:, 1:-1] == 2).all(), "Up above the line that letters stand on"
+        assert not filters[:, [0, -1]].any()
         with Image.open(BytesIO(png)) as image:
             image.load()
             assert image.size == (page_width, page_height)

@@ -55,7 +55,13 @@ def can_compile() -> bool:
             np.zeros(1, np.int32),
             some,
         )
-        pack_rows(np.zeros((1, 1), np.uint32), np.zeros((1, 1), np.uint64), 8, np.zeros((1, 1, 2), np.uint8))
+        pack_rows(
+            np.zeros((1, 1), np.uint32),
+            np.zeros((1, 1), np.uint64),
+            8,
+            np.zeros(1, np.bool_),
+            np.zeros((1, 1, 2), np.uint8),
+        )
     except (ImportError, RuntimeError, OSError):
         return False
     return True

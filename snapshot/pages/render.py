@@ -22,7 +22,7 @@ from snapshot.pages.layout import Layout, layout_for
 from snapshot.pages.numba_support import LARGE, can_compile, is_loaded
 from snapshot.pages.prepared import PreparedSource, prepare
 from snapshot.raster.atlas import Atlas
-from snapshot.raster.blit import Blitter, in_whole_bytes
+from snapshot.raster.blit import Blitter, in_whole_bytes, scanline_bytes
 from snapshot.raster.compress import Compressor, compressor_for
 from snapshot.raster.face import Face, load_face
 from snapshot.raster.png import encode_png
@@ -107,7 +107,12 @@ class Typesetter:
         Raises:
             SnapshotError: the profile is none of the three.
         """
-        return compressor_for(profile, whole_bytes=in_whole_bytes(self.face))
+        layout = self.layout
+        return compressor_for(
+            profile,
+            whole_bytes=in_whole_bytes(self.face),
+            page_bytes=layout.height * scanline_bytes(layout.width, self.face),
+        )
 
     def atlas(self, source: Source) -> Atlas:
         """The glyphs that `source` needs."""

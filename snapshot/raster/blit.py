@@ -4,6 +4,9 @@ Two ways that give the same bytes: NumPy, which is at work at once, and the numb
 quicker once it is loaded. Both take a glyph's pixel row as one number and put numbers side by side into
 64-bit words. But NumPy puts cells of 1, 2, 4 or 8 whole bytes (8 pixels at two bits are two) side by side as
 they are, which is quicker, and cells of more than 64 bits are set pixel by pixel.
+
+Some pixel rows are written as differences from those above (`snapshot.raster.line_filters`). In cells of
+whole bytes a glyph's difference is the same wherever it stands, and is taken once for the glyph.
 """
 
 from __future__ import annotations
@@ -16,14 +19,15 @@ from numpy.typing import NDArray
 
 from snapshot.raster.atlas import Atlas
 from snapshot.raster.face import Face
+from snapshot.raster.line_filters import NONE, UP, filters_of, subtract_above
 
-__all__ = ["Blitter", "bit_depth", "in_whole_bytes"]
+__all__ = ["Blitter", "bit_depth", "in_whole_bytes", "scanline_bytes"]
 
 _WORD = 64
 # Pixel rows of a glyph that NumPy sets at a time: few calls, and what is between them stays in the cache.
 _AT_ONCE = 4
 # Rows of text that are set at a time where cells are whole bytes, for the same reason.
-_ROWS_AT_ONCE = 8
+_ROWS_AT_ONCE = 16
 
 
 def bit_depth(levels: int) -> int:
@@ -34,6 +38,11 @@ def bit_depth(levels: int) -> int:
 def in_whole_bytes(face: Face) -> bool:
     """Whether the pixel rows of a cell of the face are whole bytes of a scanline."""
     return face.cell[0] * bit_depth(face.levels) % 8 == 0
+
+
+def scanline_bytes(width: int, face: Face) -> int:
+    """Bytes of a scanline of that many pixels, its filter byte among them."""
+    return 1 + (width * bit_depth(face.levels) + 7) // 8
 
 
 class Blitter:
@@ -51,7 +60,8 @@ class Blitter:
         self.depth = bit_depth(atlas.face.levels)
         self._cell_bits = atlas.face.cell[0] * self.depth
         self._compiled = compiled and self._cell_bits <= _WORD
-        self.row_bytes = (width * self.depth + 7) // 8
+        self.row_bytes = scanline_bytes(width, atlas.face) - 1
+        self._filters = filters_of(atlas.face)  # of each pixel row of a cell
 
     @cached_property
     def _tones(self) -> NDArray[np.uint8]:
@@ -78,19 +88,21 @@ class Blitter:
 
     @cached_property
     def _cell_bytes(self) -> NDArray[np.unsignedinteger] | None:
-        """Glyph by glyph the bytes of each pixel row, as one item: shape (glyphs + 1, cell height).
+        """Glyph by glyph the filtered bytes of each pixel row, as one item: shape (glyphs + 1, cell height).
 
         None where no number has just the size of a cell's pixel row.
         """
         size, odd = divmod(self._cell_bits, 8)
         if odd or size not in (1, 2, 4, 8):
             return None
-        return self._columns.astype(f">u{size}").view(f"=u{size}")
+        data = self._columns.astype(f">u{size}").view(np.uint8).reshape(*self._columns.shape, size)
+        subtract_above(data, self._filters)
+        return data.view(f"=u{size}")[..., 0]
 
     def scanlines(
         self, cells: NDArray[np.int32], height: int, *, into: NDArray[np.uint8] | None = None
     ) -> NDArray[np.uint8]:
-        """The page's scanlines, each with filter byte 0: uint8, shape (height, 1 + `row_bytes`).
+        """The page's scanlines, each behind its filter byte: uint8, shape (height, 1 + `row_bytes`).
 
         Args:
             cells: glyph numbers, shape (rows, columns).
@@ -102,19 +114,19 @@ class Blitter:
         if into is None or len(into) < height:
             into = np.empty((height, 1 + self.row_bytes), np.uint8)
         out = into[:height]
-        out[:, 0] = 0
+        out[used:, 0] = NONE
         out[used:, 1:] = 255
         text = out[:used].reshape(rows, -1, 1 + self.row_bytes)
+        text[:, :, 0] = self._filters
         if self._compiled:
             from snapshot.raster.kernels import pack_rows
 
-            pack_rows(cells.view(np.uint32), self._columns, self._cell_bits, text)
+            pack_rows(cells.view(np.uint32), self._columns, self._cell_bits, self._filters == UP, text)
         elif self._cell_bytes is not None:
             self._put_bytes(cells, self._cell_bytes, text)
-        elif self._cell_bits <= _WORD:
-            self._put_words(cells, text)
         else:
-            self._put_pixels(cells, text)
+            (self._put_words if self._cell_bits <= _WORD else self._put_pixels)(cells, text)
+            subtract_above(text[:, :, 1:], self._filters)
         return out
 
     def _put_bytes(
@@ -123,13 +135,15 @@ class Blitter:
         """Write rows of text, shape (rows, cell height, 1 + bytes), whose cells are whole bytes.
 
         A glyph's pixel rows are taken at once, since they stand together, and are then put line by line.
+        Items of several bytes are not aligned behind a filter byte, which NumPy minds little.
         """
         used = cells.shape[1] * items.itemsize
-        text[:, :, 1 + used :] = 255
+        text[:, :, 1 + used :] = np.where(self._filters == UP, 0, 255)[:, np.newaxis]
+        shape, strides = (*text.shape[:2], cells.shape[1]), (*text.strides[:2], items.itemsize)
+        lines = np.ndarray(shape, items.dtype, text.data, 1, strides)
         for row in range(0, len(cells), _ROWS_AT_ONCE):
             taken = items.take(cells[row : row + _ROWS_AT_ONCE], axis=0)
-            lines = np.ascontiguousarray(taken.swapaxes(1, 2)).view(np.uint8)
-            text[row : row + _ROWS_AT_ONCE, :, 1 : 1 + used] = lines
+            lines[row : row + _ROWS_AT_ONCE] = taken.swapaxes(1, 2)
 
     def _put_words(self, cells: NDArray[np.int32], text: NDArray[np.uint8]) -> None:
         """Write rows of text, shape (rows, cell height, 1 + bytes), a group of neighbouring cells at a time.

@@ -1,10 +1,11 @@
 """Zlib streams at three prices, and the libraries that make them.
 
-`default` is libdeflate: level 4 where a cell's pixel rows are whole bytes (files are 3 to 4 % larger than at
-6, in 60 % of the time), and 5 in other cells (1 % larger, in three quarters of the time). `fast` is ISA-L's
-level 2: a third of the time of that, for files 15 to 23 % larger. `small` is libdeflate's level 10: 6 to 9 %
-smaller than at 6, in ten to twenty times the time; the two levels above it take up to three times that for
-half a per cent.
+`default` is libdeflate. Where the pixel rows of a cell are whole bytes it is level 3: files are 3 % larger
+than at 4 and 6 % larger than at 6, and a page takes a tenth less time than with 4, a quarter less than with
+6. In other cells it is 5. A small page is compressed by itself, with little behind it that comes again, and
+is soon done: there it is 6. `fast` is ISA-L's level 2: two fifths of the compressor's time, for files a fifth
+larger. `small` is libdeflate's level 10: 16 % smaller, in twenty to thirty times the time; the two levels
+above it take up to three times that for half a per cent.
 
 Every library is deterministic, but their bytes differ, so a profile's bytes are those of its library. Where
 that is not installed the next one in the list stands in; a manifest names the one that was at work.
@@ -37,8 +38,12 @@ _CHOICES = {
 
 PROFILES = tuple(_CHOICES)
 
+# Profile and library whose level goes by the page: where cells are whole bytes, and where the page is small.
+_BY_PAGE = ("default", "libdeflate")
 # Glyphs that always begin at the same bit repeat as whole bytes, so that a shallow search finds them.
-_IN_WHOLE_BYTES = {("default", "libdeflate"): 4}
+_LEVEL_IN_WHOLE_BYTES, _LEVEL_OF_SMALL = 3, 6
+# A page of fewer than ten windows of deflate (RFC 1951: 32 KiB): a tenth of it and more has little behind it.
+_SMALL = 10 * (1 << 15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +64,13 @@ class Compressor:
 
 
 @cache
-def compressor_for(profile: str, *, whole_bytes: bool = False) -> Compressor:
+def compressor_for(profile: str, *, whole_bytes: bool = False, page_bytes: int = _SMALL) -> Compressor:
     """The compressor of a profile: the best of its libraries that is installed.
 
     Args:
         profile: one of `PROFILES`.
         whole_bytes: whether the pixel rows of a cell are whole bytes.
+        page_bytes: scanlines of a full page, in bytes; by default those of a page that is not small.
 
     Raises:
         SnapshotError: there is no such profile.
@@ -76,7 +82,10 @@ def compressor_for(profile: str, *, whole_bytes: bool = False) -> Compressor:
             module = importlib.import_module(module_name)
         except ImportError:
             continue
-        shallow = _IN_WHOLE_BYTES.get((profile, library)) if whole_bytes else None
-        chosen = level if shallow is None else shallow
+        if (profile, library) == _BY_PAGE:
+            small = page_bytes < _SMALL
+            chosen = _LEVEL_OF_SMALL if small else _LEVEL_IN_WHOLE_BYTES if whole_bytes else level
+        else:
+            chosen = level
         return Compressor(f"{library} {chosen}", getattr(module, function_name), chosen, module.crc32)
     raise AssertionError("zlib is part of Python")

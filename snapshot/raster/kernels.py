@@ -12,12 +12,13 @@ __all__ = ["pack_rows"]
 
 
 @njit(nogil=True, cache=True)
-def pack_rows(cells, strips, bits, out):  # pragma: no cover - compiled
+def pack_rows(cells, strips, bits, above, out):  # pragma: no cover - compiled
     """Write the scanlines of a grid of glyphs, packed with the leftmost pixel in the highest bits.
 
     `cells` is uint32 (rows, columns): unsigned, since numba asks of each signed index whether it counts
     from the end. `strips` is uint64 (glyphs, cell height), each one pixel row of a glyph in its lowest
-    `bits` bits, 64 at the most. `out` is uint8 (rows, cell height, 1 + bytes of a scanline): each scanline
+    `bits` bits, 64 at the most. `above` is bool (cell height): rows that are written less the row above them,
+    byte by byte; never the first. `out` is uint8 (rows, cell height, 1 + bytes of a scanline): each scanline
     gets its pixels behind the filter byte, and ones behind the last of them.
 
     The innermost loops go down a glyph, not along a line: all lines of a row shift alike, so that the
@@ -52,8 +53,13 @@ def pack_rows(cells, strips, bits, out):  # pragma: no cover - compiled
             words[y, at] = _reversed(held[y] | ones >> np.uint64(taken))
             for rest in range(at + 1, words.shape[1]):
                 words[y, rest] = ones
-            for place in range(length):
-                out[row, y, 1 + place] = data[y, place]
+        for y in range(height):
+            if above[y]:
+                for place in range(length):
+                    out[row, y, 1 + place] = data[y, place] - data[y - 1, place]
+            else:
+                for place in range(length):
+                    out[row, y, 1 + place] = data[y, place]
 
 
 @njit(nogil=True, cache=True, inline="always")

@@ -26,7 +26,6 @@ def encode_png(
     """
     compressor = compressor or compressor_for("default")
     header = struct.pack(">IIBBBBB", width, scanlines.shape[0], depth, 0, 0, 0, 0)
-    # Filter 0 wins at every depth below 8: packed glyphs repeat as they are.
     data = compressor.zlib_stream(scanlines.data, compressor.level)
     chunks = ((b"IHDR", header), (b"IDAT", data), (b"IEND", b""))
     return b"".join(

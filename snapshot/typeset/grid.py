@@ -162,7 +162,7 @@ def _set(
         segmentation=source.segmentation,
         starts_line=source.starts_line,
     )
-    cells = glyphs.glyphs[page_text.codes]
+    cells = glyphs.glyphs.take(page_text.codes)
     joined = page_text.joined
     offset_maps: list[OffsetMap] = []
     beyond = np.flatnonzero(page_text.codes > _LAST_ASCII)
@@ -209,7 +209,7 @@ def with_parts(
     more = sizes.astype(np.int64) - 1
     offset_map = OffsetMap(wide + 1, 0, more)
     cells = insert_runs(cells, wide + 1, more)
-    first = offset_map.forward(wide)
+    first = wide + more.cumsum() - more
     rest = concat_ranges(first + 1, more)
     first = np.repeat(first, more)
     cells[rest] = cells[first] + (rest - first)

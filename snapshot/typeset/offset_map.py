@@ -56,8 +56,8 @@ def insert_runs(items: NDArray[Any], at: Offsets, extra: Offsets, filling: int =
             pieces += (items[begin:end], np.full(count, filling, items.dtype))
             begin = end
         return np.concatenate((*pieces, items[begin:]))
-    new = np.repeat(at + extra.cumsum() - extra, extra)
-    new += np.arange(new.size) - np.repeat(extra.cumsum() - extra, extra)
+    new = np.repeat(at, extra)
+    new += np.arange(new.size)  # behind as many as were put in before
     old = np.ones(items.size + new.size, np.bool_)
     old[new] = False
     out = np.empty(old.size, items.dtype)
