@@ -24,7 +24,7 @@ from snapshot.source.marks import first_marks
 from snapshot.source.repeats import fold_chapters, original_span
 from snapshot.source.source import Source, source_of
 
-__all__ = ["ALSO", "CLOSING", "OPENING", "WORDS", "Archived", "Changed", "Found", "PagedPart", "Refusal"]
+__all__ = ["ALSO", "CLOSING", "OPENING", "RUNS", "WORDS", "Archived", "Changed", "Found", "PagedPart", "Refusal"]
 
 OPENING = "== ARCHIVE OF EARLIER MESSAGES =="
 """First line of the text that leads the pages in a request."""
@@ -36,6 +36,8 @@ ALSO = "From here on the pages also say:"
 SCHEMA = "snapshot-pages/archive/4"
 WORDS = 3
 """Version of the words that an archive is made with."""
+RUNS = 1
+"""Version of what is taken for a run of random characters, and of its mark."""
 _FORMER_SCHEMA = "snapshot-pages/archive/1"
 _SCHEMAS = (SCHEMA, "snapshot-pages/archive/3", "snapshot-pages/archive/2", _FORMER_SCHEMA)
 
@@ -126,6 +128,8 @@ class Archived:
         printed_pages: half-open spans of the printed text, in which earlier lines are said once, on the
             pages; () where they were set of the source text itself.
         first_reference: number of the first page (from 1) that refers to earlier lines; 0 for none.
+        runs: version of the marks that are printed in place of runs of random characters; 0 where these stand
+            on the pages themselves.
         tiers: name of the layout of each page.
         prices: tokens of each page.
         sizes: bytes of each page's file, as they were counted; () where they were not.
@@ -157,6 +161,7 @@ class Archived:
     pages: tuple[tuple[int, int], ...] = ()
     printed_pages: tuple[tuple[int, int], ...] = ()
     first_reference: int = 0
+    runs: int = 0
     tiers: tuple[str, ...] = ()
     prices: tuple[int, ...] = ()
     sizes: tuple[int, ...] = ()
@@ -203,7 +208,7 @@ class Archived:
         before."""
         if not self.printed_pages:
             return self.source
-        return fold_chapters(self.source, (self.pages[0][0], *self.chapters))
+        return fold_chapters(self.source, (self.pages[0][0], *self.chapters), runs=bool(self.runs))
 
     @cached_property
     def shown_marks(self) -> tuple[dict[str, int], dict[str, int]]:
@@ -213,7 +218,8 @@ class Archived:
         if not spans:
             return {}, {}
         (start, stop), end = spans[0], spans[-1][1]
-        first, others = (first_marks(self.printed.text[a:b]) for a, b in ((start, stop), (stop, end)))
+        text, runs = self.printed.text, bool(self.runs)
+        first, others = (first_marks(text[a:b], runs=runs) for a, b in ((start, stop), (stop, end)))
         return {name: at + start for name, at in first.items()}, {
             name: at + stop for name, at in others.items()
         }
@@ -221,7 +227,7 @@ class Archived:
     @property
     def referred(self) -> tuple[tuple[int, int], ...]:
         """Half-open spans of source text that a page refers to instead of showing them."""
-        return tuple((one.original_start, one.original_stop) for one in self.printed.repeats)
+        return tuple((one.original_start, one.original_stop) for one in self.printed.references)
 
     @cached_property
     def id(self) -> str:
@@ -331,6 +337,7 @@ class Archived:
                 "pages": [list(span) for span in self.pages],
                 "printed_pages": [list(span) for span in self.printed_pages],
                 "first_reference": self.first_reference,
+                **({"runs": self.runs} if self.runs else {}),
                 "tiers": list(self.tiers),
                 "prices": list(self.prices),
                 "sizes": list(self.sizes),
@@ -419,6 +426,7 @@ class Archived:
             pages=_spans(value["pages"]),
             printed_pages=_spans(value.get("printed_pages", ())),
             first_reference=_count(value.get("first_reference", 0)),
+            runs=_count(value.get("runs", 0)),
             tiers=tuple(map(str, value["tiers"])),
             prices=tuple(map(_count, value.get("prices", ()))),
             sizes=tuple(map(_count, value.get("sizes", ()))),

@@ -36,11 +36,12 @@ class Setter:
     Args:
         source: the text.
         repeats: whether references are printed in place of lines that were shown before.
+        runs: whether marks are, in place of runs of random characters; only with `repeats`.
         chapter: pages of a chapter; 0: there are none.
     """
 
-    def __init__(self, source: Source, *, repeats: bool, chapter: int) -> None:
-        self.source, self.repeats, self.chapter = source, repeats, chapter
+    def __init__(self, source: Source, *, repeats: bool, chapter: int, runs: bool = False) -> None:
+        self.source, self.repeats, self.chapter, self.runs = source, repeats, chapter, runs
         self._printed: dict[tuple[int, tuple[int, ...]], Source] = {}
 
     def printed(self, visible_from: int, chapters: tuple[int, ...] = ()) -> Source:
@@ -50,7 +51,9 @@ class Setter:
             return self.source
         key = visible_from, chapters
         if key not in self._printed:
-            self._printed[key] = fold_chapters(self.source, (visible_from, *chapters))
+            self._printed[key] = fold_chapters(
+                self.source, (visible_from, *chapters), runs=self.runs
+            )
         return self._printed[key]
 
     def set(self, plan: Sequence[tuple[Layout, int]], left_out: int) -> Pagination:

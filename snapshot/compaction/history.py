@@ -228,11 +228,12 @@ histories = Histories()
 def forget() -> None:
     """Forget all that is known of conversations from earlier calls: it only saves time."""
     from snapshot.facts import survey
-    from snapshot.source import folding, source
+    from snapshot.source import folding, run_marks, source
     from snapshot.transcripts import continued
 
     histories.clear()
     continued.forget()
     source.forget()
     folding.forget()
+    run_marks.forget()
     survey.forget()

@@ -8,7 +8,7 @@ from math import ceil
 from typing import ClassVar
 
 from snapshot.compaction.archive import Archive
-from snapshot.compaction.archived import WORDS
+from snapshot.compaction.archived import RUNS, WORDS
 from snapshot.compaction.assemble import archive_messages, left_out_text
 from snapshot.compaction.beside import FACTS, Beside, facts_of, live_state, statements_for
 from snapshot.compaction.candidate import Candidate, Step
@@ -120,6 +120,7 @@ def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: in
     source = archive.source
     # Pages from before references were printed go on without.
     repeats = former is None or bool(context.former and context.former.printed_pages)
+    runs = repeats if former is None or context.former is None else bool(context.former.runs)
     body = bytes_left(context, around.undrawn)
     if body is not None:
         body -= min(_BYTES_A_TOKEN * _facts_room(context), int(_FACTS_IN_BODY * max(0, body)))
@@ -134,6 +135,7 @@ def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: in
             goal_tokens=goal_tokens,
             former=former,
             repeats=repeats,
+            runs=runs,
             threads=context.options.threads,
         )
 
@@ -160,6 +162,7 @@ def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: in
         pages=pagination.spans,
         printed_pages=pagination.printed_spans if repeats else (),
         first_reference=pagination.first_reference,
+        runs=RUNS if runs else 0,
         tiers=pagination.tiers,
         prices=tuple(page.tokens for page in pagination.pages),
         sizes=pagination.sizes,

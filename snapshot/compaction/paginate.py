@@ -49,6 +49,7 @@ def paginate(
     goal_tokens: int | None = None,
     former: Pagination | None = None,
     repeats: bool = False,
+    runs: bool = False,
     threads: int | None = None,
 ) -> Pagination:
     """The pages of `source` for `layout`'s reader.
@@ -63,13 +64,15 @@ def paginate(
         former: pages of an earlier compaction that this one continues; all but the last stay as they are, so
             that the provider's prompt cache holds.
         repeats: print references in place of blocks of lines that were shown before.
+        runs: print marks in place of runs of random characters; only with `repeats`.
         threads: pages drawn at once.
     """
     goal = most_tokens if goal_tokens is None else min(goal_tokens, most_tokens)
     room = Room(most_pages, most_tokens, most_bytes, threads)
     # A part of a message has no chapters: it is set once.
     pages = min(most_pages, most_tokens // layout.tokens) if repeats or former is not None else 0
-    setter = Setter(source, repeats=repeats, chapter=max(_LEAST_CHAPTER, pages // CHAPTERS) if pages else 0)
+    chapter = max(_LEAST_CHAPTER, pages // CHAPTERS) if pages else 0
+    setter = Setter(source, repeats=repeats, runs=runs, chapter=chapter)
     # Where there is no room for two chapters, all is set anew each time: less is kept free.
     roomy = room.with_margin(_MARGIN if pages >= 2 * _LEAST_CHAPTER else _LEAST_MARGIN)
     if former is not None and len(former.pages) > 1:

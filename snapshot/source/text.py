@@ -6,6 +6,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from snapshot.source.marks import REPEAT
+
 __all__ = ["Elision", "Moved", "Repeat", "Source", "slice_of"]
 
 
@@ -20,11 +22,11 @@ class Elision:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A reference to lines that were shown before.
+    """A reference to lines that were shown before, or the mark of a run of random characters.
 
     Attributes:
-        start, stop: half-open span of the reference in source text.
-        original_start, original_stop: half-open span that it stands for in the text without references.
+        start, stop: half-open span of the reference or mark in source text.
+        original_start, original_stop: half-open span that it stands for in the text without any.
     """
 
     start: int
@@ -43,7 +45,8 @@ class Source:
         spans: half-open span of each message of the transcript, in order; they partition `text`.
         elisions: what was replaced by its description.
         repeats: references to earlier lines, and what of the original text each stands for (see
-            `snapshot.source.repeats`).
+            `snapshot.source.repeats`); marks of runs are among them (`snapshot.source.run_marks`).
+        runs: the runs of random characters of the whole original text, each once: mark N is of `runs[N - 1]`.
     """
 
     text: str
@@ -51,6 +54,14 @@ class Source:
     spans: tuple[tuple[int, int], ...] = ()
     elisions: tuple[Elision, ...] = ()
     repeats: tuple[Repeat, ...] = ()
+    runs: tuple[str, ...] = ()
+
+    @property
+    def references(self) -> tuple[Repeat, ...]:
+        """Those of `repeats` that are references to earlier lines."""
+        if not self.runs:
+            return self.repeats
+        return tuple(one for one in self.repeats if self.text[one.start] == REPEAT)
 
 
 def slice_of(source: Source, start: int, stop: int) -> Source:

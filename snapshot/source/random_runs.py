@@ -1,0 +1,452 @@
+"""Runs of more than 64 random characters in a text: digests, keys, signatures, encoded bytes, dumps.
+
+Found by their look are runs of hexadecimal digits (also as bytes parted by colons or blanks), decimal digits, base32,
+base58, base64 and its URL-safe form, tokens of several such pieces, percent-encoded bytes, lists of digests on one
+line, all of that over lines of one width, and dumps as `xxd` and `hexdump` write them.
+
+What tells them from names, paths and words is how likely each character is behind the one before it: in
+text, by pairs of letters and steps between classes of characters (`random_runs.toml`), or drawn by chance from the run's
+own alphabet. The sum of the logarithms of these ratios, over all pairs, decides. Two or three digits, many different
+characters and no piece that comes again are wanted besides, so that ruled lines and repeated patterns are none.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from urllib.parse import unquote_to_bytes
+
+import numpy as np
+from numpy.typing import NDArray
+
+from snapshot._lazy import lazy_pattern
+from snapshot._toml import parse_toml
+
+__all__ = ["LONGEST", "RandomRun", "random_runs"]
+
+LONGEST = 64
+"""Random characters that a reader may be trusted with: a run has more."""
+
+# Characters of each line of a run that is wrapped, at least and at most, and of each digest in a list.
+_NARROWEST, _WIDEST, _DIGEST = 32, 2000, 32
+# Widths of digests: lines of hexadecimal digits that are all so wide are a list of them, one a line.
+_DIGESTS = frozenset({32, 40, 48, 56, 64, 96, 128})
+# Mean of the logarithms from which on a run is random, and sum that words between its pieces may take from it.
+_RANDOM = 0.5
+_SIGNS = "+/_.-"
+
+# --- where to look: bytes of the text, classes of characters in place of each
+
+_TOKEN_CLASS = bytes(1 if chr(c).isalnum() or chr(c) in "+/_.-%~" else 0 for c in range(128)) + bytes(128)
+_LINE_CLASS = (
+    bytes(
+        1 if chr(c).isalnum() or chr(c) in "+/_-" else 2 if chr(c) in "\n\r\\\"'=,;|:" else 0
+        for c in range(128)
+    )
+    + bytes(128)
+)
+_BYTES_CLASS = (
+    bytes(
+        1 if chr(c) in "0123456789abcdefABCDEF" else 2 if chr(c) in " :-" else 0 for c in range(128)
+    )
+    + bytes(128)
+)
+_LONG = b"\x01" * (LONGEST + 1)
+_LINE_END = b"\x01" * _NARROWEST + b"\x02"
+_OCTETS = b"\x01\x01\x02" * 8
+_WORDS = b"\x01\x01\x01\x01\x02" * 3
+
+_TOKEN = lazy_pattern(rf"[A-Za-z0-9+/_.-]{{{LONGEST + 1},}}+={{0,2}}")
+_PERCENT = lazy_pattern(
+    r"[A-Za-z0-9_.~-]{0,8}+(?:%[0-9A-Fa-f]{2}[A-Za-z0-9_.~/-]{0,12}+){12,}+"
+)
+_LINE = lazy_pattern(rf"[A-Za-z0-9+/_-]{{{_NARROWEST},{_WIDEST}}}+(?![A-Za-z0-9+/_-])")
+_LETTERS = lazy_pattern(r"[A-Za-z0-9+/_-]++")
+_PADDING = lazy_pattern(r"={0,2}")
+# Between two lines of a run: a newline, or an escape for one, with indentation, quoting or the number of the line.
+_BREAK = lazy_pattern(
+    r"[\"']? ?[+\\]?(?:\r?\n|(?:\\r)?\\n)(?:[ \t]{0,80}+(?:[>#|*] ?|[\"'])?|[ ]{0,8}\d{1,7}(?:\t|[→:|-][ \t]?|[ ]{1,2}))"
+)
+_LIST = lazy_pattern(
+    rf"[0-9A-Fa-f]{{{_DIGEST},}}+(?:[\"']?[ ]?[,;|][ ]?[\"']?[0-9A-Fa-f]{{{_DIGEST},}}+)+(?![0-9A-Za-z])"
+)
+_PAIRS = lazy_pattern(
+    r"(?<![0-9A-Za-z:])[0-9A-Fa-f]{2}"
+    r"(?:([: -])(?:\r?\n[ \t]{0,40}+)?[0-9A-Fa-f]{2}(?:\1(?:\r?\n[ \t]{0,40}+)?[0-9A-Fa-f]{2}){20,}+)(?![0-9A-Za-z])"
+)
+_DUMP_LINE = lazy_pattern(
+    r"(?P<offset>[0-9A-Fa-f]{4,16}):?[ \t]{1,2}(?P<bytes>(?:(?:[0-9A-Fa-f]{2}){1,8}(?:[ ]{1,2}|(?=\r?\n)|\Z|-)){1,32})"
+    r"[^\n]{0,72}"
+)
+# Ids and digests that are not too long, between signs.
+_NAMED = lazy_pattern(
+    r"(?<![A-Za-z0-9])(?:[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}|[0-9a-f]{20,64}|[0-9A-F]{20,64})(?![A-Za-z0-9])"
+)
+# What a run is led by that is none of it: "sha512-", "0x"; and the names that compilers give.
+_LEAD = lazy_pattern(r"[a-z]{3,16}\d{0,4}[-_.]|0[xX]")
+_MANGLED = lazy_pattern(r"_+(?:Z[A-Z0-9]|R[A-Z])")
+_PIECE = lazy_pattern(r"[A-Za-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class RandomRun:
+    """A run in a text: the half-open span of its characters, and what it is: "hex", "base64", …"""
+
+    start: int
+    stop: int
+    kind: str
+
+
+def random_runs(text: str, start: int = 0) -> list[RandomRun]:
+    """The runs of `text` from an offset on, in order, apart from each other."""
+    seen = text[start:] if start else text
+    data = seen.encode("ascii", "replace")
+    found = [*_dumps(seen, data), *_wrapped(seen, data), *_tokens(seen, data)]
+    if len(found) > 1:
+        found.sort(key=lambda run: (run.start, -run.stop))
+    runs: list[RandomRun] = []
+    for run in found:
+        if not runs or run.start + start >= runs[-1].stop:
+            runs.append(RandomRun(run.start + start, run.stop + start, run.kind))
+    return runs
+
+
+# --- on one line
+
+
+def _tokens(text: str, data: bytes) -> Iterator[RandomRun]:
+    """Runs without a break."""
+    classes = data.translate(_TOKEN_CLASS)
+    at = classes.find(_LONG)
+    while at >= 0:
+        end = classes.find(0, at)
+        end = len(text) if end < 0 else end
+        if text.find("%", at, end) >= 0:
+            yield from _percent(text, at, end)
+        at += _is_escaped(text, at)
+        for match in _TOKEN.finditer(text, at, min(end + 2, len(text))):  # with its padding
+            yield from _in_token(text, match.start(), match.end())
+        at = classes.find(_LONG, end)
+
+
+def _is_escaped(text: str, at: int) -> bool:
+    """Whether the letter at an offset is that of an escape."""
+    return text[at - 1 : at] == "\\" and text[at : at + 1] in ("n", "r", "t")
+
+
+def _percent(text: str, start: int, end: int) -> Iterator[RandomRun]:
+    """Percent-encoded bytes that are no text."""
+    for match in _PERCENT.finditer(text, start, end):
+        if match.end() - match.start() <= LONGEST or 3 * match[0].count("%") < 0.5 * len(match[0]):
+            continue
+        content = unquote_to_bytes(match[0])
+        try:
+            content.decode("utf-8")
+        except UnicodeDecodeError:
+            if len(set(content)) >= _different(len(content), 256):
+                yield RandomRun(match.start(), match.end(), "percent-encoded")
+
+
+def _in_token(text: str, start: int, stop: int) -> Iterator[RandomRun]:
+    """Runs in a token: the whole of it, or pieces between signs."""
+    token = text[start:stop]
+    if sum(map(token.count, "0123456789")) < 2 or _MANGLED.match(token):
+        return
+    lead = _LEAD.match(token)
+    if lead:
+        start += lead.end()
+        token = token[lead.end() :]
+        if len(token) <= LONGEST:
+            return
+    pieces = [*_PIECE.finditer(token)]
+    if len(pieces) > 1 and _NAMED.search(token):  # a path of ids
+        at = 0
+        for match in (*_NAMED.finditer(token), None):
+            end = match.start() if match else len(token)
+            if end - at > LONGEST:
+                yield from _in_token(text, start + at, start + end)
+            at = match.end() if match else end
+        return
+    if len(pieces) > 1:
+        plain = [piece for piece in pieces if piece.end() - piece.start() > LONGEST and _digits(piece[0])]
+        if plain:
+            for piece in plain:
+                yield RandomRun(start + piece.start(), start + piece.end(), _digits(piece[0]))
+            return
+    elif kind := _digits(token):
+        yield RandomRun(start, stop, kind)
+        return
+    body = token.rstrip("=")
+    scores = _scores(body)
+    # Words between signs end a run: text[:at] is what was looked at.
+    at = 0
+    for piece in (*pieces, None):
+        low, high = piece.span() if piece else (len(body), len(body))
+        if piece is not None and not _is_word(piece[0], scores[low : high - 1]):
+            continue
+        if low - at > LONGEST:
+            yield from _segment(body, scores, at, low, start, stop)
+        at = high
+
+
+def _is_word(piece: str, scores: NDArray[np.float32]) -> bool:
+    """Whether a piece is a word, by its letters and its case."""
+    if len(piece) < 4 or not piece.isalpha() or not (piece[1:].islower() or piece.isupper()):
+        return False
+    return float(scores.sum()) < 1 - len(piece)
+
+
+def _segment(
+    body: str, scores: NDArray[np.float32], low: int, high: int, start: int, stop: int
+) -> Iterator[RandomRun]:
+    """The run in a piece of a token, if there is one."""
+    while low < high and body[low] in ".-_" and low:
+        low += 1
+    while high > low and body[high - 1] in ".-_" and high < len(body):
+        high -= 1
+    lead = _LEAD.match(body, low, high)
+    low = lead.end() if lead else low
+    run = body[low:high]
+    if len(run) <= LONGEST or float(scores[low : high - 1].mean()) < _RANDOM:
+        return
+    kind = _kind(run)
+    if kind:
+        end = stop if high == len(body) else start + high
+        yield RandomRun(start + low, end, kind)
+
+
+def _digits(run: str) -> str:
+    """"hex" or "digits" where a run is random of these, else ""."""
+    if len(run) <= LONGEST or not _HEX.fullmatch(run):
+        return ""
+    digits = sum(map(run.count, "0123456789"))
+    different = len(set(run.lower()))
+    if digits == len(run):
+        return "digits" if different >= 8 and _is_without_pattern(run) else ""
+    even = 0.4 < digits / len(run) < 0.82
+    return "hex" if even and different >= 13 and _is_without_pattern(run) else ""
+
+
+_HEX = lazy_pattern(r"[0-9A-Fa-f]+")
+_BASE32, _LOW32 = lazy_pattern(r"[A-Z2-7]+"), lazy_pattern(r"[a-z2-7]+")
+_BASE58 = lazy_pattern(r"[1-9A-HJ-NP-Za-km-z]+")
+
+
+def _kind(run: str) -> str:
+    """What a run of letters, digits and signs that no text is likely to have is called; "" where it has a pattern."""
+    if len(set(run)) < 15 or sum(char.isdigit() for char in run) < 2 or not _is_without_pattern(run):
+        return ""
+    if "." in run:
+        return "token"
+    if _BASE32.fullmatch(run) or _LOW32.fullmatch(run):
+        return "base32"
+    if "-" in run or "_" in run:
+        return "base64url"
+    if "+" in run or "/" in run:
+        return "base64"
+    return "base58" if _BASE58.fullmatch(run) and len(run) > 90 else "base64"
+
+
+def _is_without_pattern(run: str) -> bool:
+    """Whether hardly a piece of a run comes again."""
+    sample = run[:2048]
+    size = 5 if len(set(sample)) > 12 else 7
+    pieces = {sample[at : at + size] for at in range(len(sample) - size + 1)}
+    return len(pieces) >= 0.9 * (len(sample) - size + 1)
+
+
+def _different(size: int, of: int) -> float:
+    """Different ones that so many draws from an alphabet have at least."""
+    return 0.6 * of * (1 - math.exp(-size / of))
+
+
+# --- over lines
+
+
+def _wrapped(text: str, data: bytes) -> Iterator[RandomRun]:
+    """Runs over lines of one width, and lists of digests on one line."""
+    classes = data.translate(_LINE_CLASS)
+    at = classes.find(_LINE_END)
+    while at >= 0:
+        end = classes.find(2, at)
+        begin, at = at, end
+        if classes[begin - 1 : begin] == b"\1":  # the end of a longer one
+            begin -= len(classes[max(0, begin - _WIDEST) : begin]) - len(
+                classes[max(0, begin - _WIDEST) : begin].rstrip(b"\1")
+            )
+        begin += _is_escaped(text, begin)
+        width = end - begin
+        if _NARROWEST <= width <= _WIDEST:
+            run = _list(text, begin, end) or _block(text, begin, width)
+            if run is not None:
+                yield run
+                at = run.stop
+        at = classes.find(_LINE_END, at)
+
+
+def _list(text: str, begin: int, end: int) -> RandomRun | None:
+    match = _LIST.match(text, begin) if end - begin >= _DIGEST else None
+    if match is None:
+        return None
+    if all(_is_hex(piece) for piece in re.split(r"[^0-9A-Fa-f]+", match[0])):
+        return RandomRun(match.start(), match.end(), "hex")
+    return None
+
+
+def _is_hex(piece: str) -> bool:
+    digits = sum(map(piece.count, "0123456789"))
+    return 0.3 < digits / len(piece) < 0.95 and len(set(piece.lower())) >= 9
+
+
+def _block(text: str, begin: int, width: int) -> RandomRun | None:
+    """The wrapped run whose first line begins at an offset."""
+    lines = [text[begin : begin + width]]
+    end = begin + width
+    between = ""
+    while separator := _BREAK.match(text, end):
+        if between and len(separator[0]) != len(between) and not _NUMBERED.search(separator[0]):
+            break
+        line = _LETTERS.match(text, separator.end())
+        if line is None or len(line[0]) > width:
+            break
+        is_short = len(line[0]) < width
+        if is_short and not _is_last(text, line, lines):
+            break
+        between = separator[0]
+        lines.append(line[0])
+        end = line.end()
+        if is_short:
+            break
+    padding = _PADDING.match(text, end)
+    stop = padding.end() if padding else end
+    body = "".join(lines)
+    if len(lines) < 2 or len(body) <= LONGEST:
+        return None
+    if kind := _digits(body):
+        if kind == "hex" and width in _DIGESTS and len(lines[-1]) == width:
+            return None
+        return RandomRun(begin, stop, kind)
+    kind = _kind(body)
+    if kind and float(_scores(body).mean()) >= _RANDOM and (len(lines) > 2 or _mean(lines[0]) > 0):
+        return RandomRun(begin, stop, kind)
+    return None
+
+
+_NUMBERED = lazy_pattern(r"\d")
+
+
+def _is_last(text: str, line: re.Match[str], before: list[str]) -> bool:
+    """Whether a shorter line is the end of a run, and no word behind it."""
+    if text[line.end() : line.end() + 1] not in ("", "\n", "\r", "=", '"', "'", "\\"):
+        return False
+    if text[line.end() : line.end() + 1] == "=":
+        return True
+    if _digits("".join(before)):
+        return bool(_HEX.fullmatch(line[0]))
+    return not _is_word(line[0], _scores(line[0]))
+
+
+def _mean(run: str) -> float:
+    return float(_scores(run).mean())
+
+
+def _dumps(text: str, data: bytes) -> Iterator[RandomRun]:
+    """Bytes parted by colons or blanks, and dumps with an offset on each line."""
+    classes = data.translate(_BYTES_CLASS)
+    at = min((place for place in map(classes.find, (_OCTETS, _WORDS)) if place >= 0), default=-1)
+    while at >= 0:
+        begin = text.rfind("\n", 0, at) + 1
+        run = _dump(text, begin) or _pairs(text, begin, at)
+        end = text.find("\n", at)
+        at = run.stop if run else (end if end >= 0 else len(text))
+        if run:
+            yield run
+        at = min((place for place in (classes.find(_OCTETS, at), classes.find(_WORDS, at)) if place >= 0), default=-1)
+
+
+def _pairs(text: str, begin: int, at: int) -> RandomRun | None:
+    match = _PAIRS.search(text, max(begin, at - 80), at + 4000)
+    if match is None:
+        return None
+    content = re.sub(r"[^0-9A-Fa-f]", "", match[0])
+    letters = sum(char.isalpha() for char in content)
+    octets = {content[n : n + 2].lower() for n in range(0, len(content), 2)}
+    if letters < 0.15 * len(content) or len(octets) < _different(len(content) // 2, 256):
+        return None
+    return RandomRun(match.start(), match.end(), "hex")
+
+
+def _dump(text: str, begin: int) -> RandomRun | None:
+    """The dump whose first line begins at an offset, behind indentation or the number of a line."""
+    lead = _DUMP_LEAD.match(text, begin)
+    first = _DUMP_LINE.match(text, lead.end() if lead else begin)
+    if first is None:
+        return None
+    content, line, stop, lines = "", first, first.end(), 0
+    while line is not None:
+        octets = len(content) // 2
+        if not any(int(line["offset"], base) - int(first["offset"], base) == octets for base in _bases(first, line)):
+            break
+        content += re.sub(r"[^0-9A-Fa-f]", "", line["bytes"])
+        lines += 1
+        stop = line.end()
+        lead = _DUMP_LEAD.match(text, stop + 1) if text[stop : stop + 1] == "\n" else None
+        line = _DUMP_LINE.match(text, lead.end()) if lead else None
+        if line is not None and len(line["offset"]) != len(first["offset"]):
+            line = None
+    if len(content) <= LONGEST or lines < 2:
+        return None
+    raw = bytes.fromhex(content[: len(content) // 2 * 2])
+    printable = sum(32 <= octet < 127 for octet in raw)
+    if printable > 0.6 * len(raw) or len(set(raw)) < _different(len(raw), 256):
+        return None
+    return RandomRun(first.start(), stop, "hexdump")
+
+
+def _bases(*lines: re.Match[str]) -> tuple[int, ...]:
+    """Bases that offsets may be written in: `od` has octal ones."""
+    return (16, 8) if all(_OCTAL.fullmatch(line["offset"]) for line in lines) else (16,)
+
+
+_OCTAL = lazy_pattern(r"[0-7]+")
+_DUMP_LEAD = lazy_pattern(r"[ \t]{0,40}+(?:\d{1,7}(?:\t|[→|][ \t]?))?")
+
+
+# --- scores
+
+
+@cache
+def _tables() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Logarithm of how much likelier a character is by chance than in text, behind each other one, (128, 128):
+    for runs in both cases, and for those in one (looked up in lower case)."""
+    table = parse_toml(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    letters = np.array([[*map(float, row.split())] for row in table["letters"].values()]) / -10
+    steps = np.array([[*map(float, row.split())] for row in table["classes"].values()]) / -10
+    kinds = np.array([_class(chr(code)) for code in range(128)])
+    within = np.array([-math.log(26), -math.log(26), -math.log(10), -math.log(len(_SIGNS))])
+    text = steps[kinds[:, None], kinds] + within[kinds]
+    lower = np.array([ord(chr(code).lower()) - ord("a") for code in range(128)])
+    places = np.flatnonzero(kinds < 2)
+    text[np.ix_(places, places)] = (
+        steps[kinds[places][:, None], kinds[places]] + letters[lower[places][:, None], lower[places]]
+    )
+    return (-math.log(64) - text).astype(np.float32), (-math.log(36) - text).astype(np.float32)
+
+
+def _class(char: str) -> int:
+    """Row of `random_runs.toml`."""
+    return 0 if char.islower() else 1 if char.isupper() else 2 if char.isdigit() else 3
+
+
+def _scores(run: str) -> NDArray[np.float32]:
+    """For each pair of neighbours how much likelier it is by chance, (len(run) - 1,)."""
+    both, single = _tables()
+    if run == run.upper():
+        run = run.lower()
+    table = single if run == run.lower() else both
+    codes = np.frombuffer(run.encode("ascii", "replace"), np.uint8)
+    return table[codes[:-1], codes[1:]]
