@@ -14,6 +14,7 @@ import re
 import string
 import sysconfig
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 _WORD = re.compile(r"[A-Za-z0-9+/_-]{8,}")
@@ -40,9 +41,9 @@ def table(paths: list[Path]) -> str:
             continue
         for word in _WORD.findall(path.read_text("utf-8", "replace")):
             kinds = [_class(char) for char in word]
-            steps.update(zip(kinds, kinds[1:], strict=False))
+            steps.update(pairwise(kinds))
             small = word.lower()
-            pairs.update(pair for pair in zip(small, small[1:], strict=False) if "".join(pair).isalpha())
+            pairs.update(pair for pair in pairwise(small) if "".join(pair).isalpha())
     lines = ["[letters]"]
     for one in _LETTERS:
         total = sum(pairs[one, other] for other in _LETTERS) + 13
@@ -57,9 +58,7 @@ def table(paths: list[Path]) -> str:
 
 
 def _class(char: str) -> str:
-    return (
-        "digit" if char.isdigit() else "lower" if char.islower() else "upper" if char.isupper() else "sign"
-    )
+    return "digit" if char.isdigit() else "lower" if char.islower() else "upper" if char.isupper() else "sign"
 
 
 if __name__ == "__main__":

@@ -22,9 +22,10 @@ from snapshot.pages.layout import layout_shape
 from snapshot.serialization import from_json, to_json
 from snapshot.source.marks import first_marks
 from snapshot.source.repeats import fold_chapters, original_span
+from snapshot.source.run_marks import with_whole_runs
 from snapshot.source.source import Source, source_of
 
-__all__ = ["ALSO", "CLOSING", "OPENING", "RUNS", "WORDS", "Archived", "Changed", "Found", "PagedPart", "Refusal"]
+__all__ = ["ALSO", "CLOSING", "OPENING", "WORDS", "Archived", "Changed", "Found", "PagedPart", "Refusal"]
 
 OPENING = "== ARCHIVE OF EARLIER MESSAGES =="
 """First line of the text that leads the pages in a request."""
@@ -36,8 +37,6 @@ ALSO = "From here on the pages also say:"
 SCHEMA = "snapshot-pages/archive/4"
 WORDS = 3
 """Version of the words that an archive is made with."""
-RUNS = 1
-"""Version of what is taken for a run of random characters, and of its mark."""
 _FORMER_SCHEMA = "snapshot-pages/archive/1"
 _SCHEMAS = (SCHEMA, "snapshot-pages/archive/3", "snapshot-pages/archive/2", _FORMER_SCHEMA)
 
@@ -287,14 +286,24 @@ class Archived:
         )
         raise ArchiveError(f"the archive has {there}, not {number}: all others stand in the conversation")
 
+    def run(self, number: int) -> str:
+        """The run of random characters that mark `number` on the pages stands for, from 1."""
+        runs = self.printed.runs
+        if not 1 <= number <= len(runs):
+            there = f"runs 1 to {len(runs)}" if runs else "no runs of random characters"
+            raise ArchiveError(f"the archive has {there}, not {number}")
+        return runs[number - 1]
+
     def search(self, words: str, *, most: int = 20) -> tuple[Found, ...]:
         """Places where `words` stand, without regard to case, in order."""
         places: list[Found] = []
         pattern = re.compile(re.escape(words), re.IGNORECASE)
         for source, page_at in self._sources() if words else ():
             for match in pattern.finditer(source.text):
-                start, stop = max(0, match.start() - _AROUND), match.end() + _AROUND
-                text = source.text[start:stop]
+                start, stop = match.span()
+                if self.runs and source is self.source:
+                    start, stop = with_whole_runs(self.printed, start, stop)
+                text = source.text[max(0, start - _AROUND) : stop + _AROUND]
                 places.append(Found(match.start(), match.end(), page_at(match.start()), text))
                 if len(places) == most:
                     return tuple(places)

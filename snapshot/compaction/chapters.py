@@ -51,9 +51,7 @@ class Setter:
             return self.source
         key = visible_from, chapters
         if key not in self._printed:
-            self._printed[key] = fold_chapters(
-                self.source, (visible_from, *chapters), runs=self.runs
-            )
+            self._printed[key] = fold_chapters(self.source, (visible_from, *chapters), runs=self.runs)
         return self._printed[key]
 
     def set(self, plan: Sequence[tuple[Layout, int]], left_out: int) -> Pagination:

@@ -8,7 +8,7 @@ from math import ceil
 from typing import ClassVar
 
 from snapshot.compaction.archive import Archive
-from snapshot.compaction.archived import RUNS, WORDS
+from snapshot.compaction.archived import WORDS
 from snapshot.compaction.assemble import archive_messages, left_out_text
 from snapshot.compaction.beside import FACTS, Beside, facts_of, live_state, statements_for
 from snapshot.compaction.candidate import Candidate, Step
@@ -21,6 +21,7 @@ from snapshot.compaction.pagination import Pagination
 from snapshot.compaction.summary.offline import Digested, digest
 from snapshot.compaction.verbatim import fitted
 from snapshot.pages.layout import Layout, layout_for, layout_ways
+from snapshot.source.run_marks import VERSION
 
 __all__ = ["PageRung"]
 
@@ -162,7 +163,7 @@ def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: in
         pages=pagination.spans,
         printed_pages=pagination.printed_spans if repeats else (),
         first_reference=pagination.first_reference,
-        runs=RUNS if runs else 0,
+        runs=VERSION if runs else 0,
         tiers=pagination.tiers,
         prices=tuple(page.tokens for page in pagination.pages),
         sizes=pagination.sizes,

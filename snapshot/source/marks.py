@@ -72,9 +72,9 @@ _NOTES = {
     "⁋error N of call N.",
     "arguments": "‣ names an argument of a call: ‣name=text or ‣name:JSON.",
     "elisions": "✂…✂ says what was left out here.",
-    "runs": "✂7✂hex 128 3f78a5…9be1c2✂ stands for run 7 of random characters: its kind, length, first and last "
-    "ones; all of it\nis text behind the pages, or else in the archive (`read_archive` with `run`, where that tool is "
-    "offered).",
+    "runs": "✂7✂hex 128 3f78a5…9be1c2✂ stands for run 7 of random characters (kind, length, first and last "
+    "ones): all of it\nis text behind the pages, or else in the archive (`read_archive` with `run`, where "
+    "that tool is offered).",
     "repeats": "⇐ stands for lines shown before: ⇐9 lines as 80 lines up in result 7: WORDS is nine "
     'lines of result 7 that\nbegin with WORDS, "9 lines 3 times" is them three times; ⇐the line above, '
     "5 times more is that line again.",

@@ -1,13 +1,13 @@
 """Runs of more than 64 random characters in a text: digests, keys, signatures, encoded bytes, dumps.
 
-Found by their look are runs of hexadecimal digits (also as bytes parted by colons or blanks), decimal digits, base32,
-base58, base64 and its URL-safe form, tokens of several such pieces, percent-encoded bytes, lists of digests on one
-line, all of that over lines of one width, and dumps as `xxd` and `hexdump` write them.
+Found by their look are runs of hexadecimal digits (also as bytes parted by colons or blanks), decimal digits,
+base32, base58, base64 and its URL-safe form, tokens of several such pieces, percent-encoded bytes, lists of
+digests on one line, all of that over lines of one width, and dumps as `xxd` and `hexdump` write them.
 
-What tells them from names, paths and words is how likely each character is behind the one before it: in
-text, by pairs of letters and steps between classes of characters (`random_runs.toml`), or drawn by chance from the run's
-own alphabet. The sum of the logarithms of these ratios, over all pairs, decides. Two or three digits, many different
-characters and no piece that comes again are wanted besides, so that ruled lines and repeated patterns are none.
+What tells them from names, paths and words is how likely each character is behind the one before it: in text,
+by pairs of letters and steps between classes of characters (`random_runs.toml`), or by chance, out of the
+run's own alphabet. The mean of the logarithms of these ratios over all pairs decides. Digits are wanted besides,
+many different characters, and no piece that comes again: ruled lines and patterns are none.
 """
 
 from __future__ import annotations
@@ -35,56 +35,51 @@ LONGEST = 64
 _NARROWEST, _WIDEST, _DIGEST = 32, 2000, 32
 # Widths of digests: lines of hexadecimal digits that are all so wide are a list of them, one a line.
 _DIGESTS = frozenset({32, 40, 48, 56, 64, 96, 128})
-# Mean of the logarithms from which on a run is random, and sum that words between its pieces may take from it.
+# Mean of the logarithms of likelihood ratios from which on a run is random, in nats.
 _RANDOM = 0.5
 _SIGNS = "+/_.-"
 
 # --- where to look: bytes of the text, classes of characters in place of each
 
 _TOKEN_CLASS = bytes(1 if chr(c).isalnum() or chr(c) in "+/_.-%~" else 0 for c in range(128)) + bytes(128)
-_LINE_CLASS = (
-    bytes(
-        1 if chr(c).isalnum() or chr(c) in "+/_-" else 2 if chr(c) in "\n\r\\\"'=,;|:" else 0
-        for c in range(128)
-    )
-    + bytes(128)
-)
-_BYTES_CLASS = (
-    bytes(
-        1 if chr(c) in "0123456789abcdefABCDEF" else 2 if chr(c) in " :-" else 0 for c in range(128)
-    )
-    + bytes(128)
-)
+_LINE_CLASS = bytes(
+    1 if chr(c).isalnum() or chr(c) in "+/_-" else 2 if chr(c) in "\n\r\\\"'=,;|:" else 0 for c in range(128)
+) + bytes(128)
+_BYTES_CLASS = bytes(
+    1 if chr(c) in "0123456789abcdefABCDEF" else 2 if chr(c) in " :-" else 0 for c in range(128)
+) + bytes(128)
 _LONG = b"\x01" * (LONGEST + 1)
 _LINE_END = b"\x01" * _NARROWEST + b"\x02"
 _OCTETS = b"\x01\x01\x02" * 8
 _WORDS = b"\x01\x01\x01\x01\x02" * 3
 
 _TOKEN = lazy_pattern(rf"[A-Za-z0-9+/_.-]{{{LONGEST + 1},}}+={{0,2}}")
-_PERCENT = lazy_pattern(
-    r"[A-Za-z0-9_.~-]{0,8}+(?:%[0-9A-Fa-f]{2}[A-Za-z0-9_.~/-]{0,12}+){12,}+"
-)
+_PERCENT = lazy_pattern(r"[A-Za-z0-9_.~-]{0,8}+(?:%[0-9A-Fa-f]{2}[A-Za-z0-9_.~/-]{0,12}+){12,}+")
 _LINE = lazy_pattern(rf"[A-Za-z0-9+/_-]{{{_NARROWEST},{_WIDEST}}}+(?![A-Za-z0-9+/_-])")
 _LETTERS = lazy_pattern(r"[A-Za-z0-9+/_-]++")
 _PADDING = lazy_pattern(r"={0,2}")
-# Between two lines of a run: a newline, or an escape for one, with indentation, quoting or the number of the line.
+# Between two lines of a run: a newline, or an escape for one, with indentation, quoting or a line's number.
 _BREAK = lazy_pattern(
-    r"[\"']? ?[+\\]?(?:\r?\n|(?:\\r)?\\n)(?:[ \t]{0,80}+(?:[>#|*] ?|[\"'])?|[ ]{0,8}\d{1,7}(?:\t|[→:|-][ \t]?|[ ]{1,2}))"
+    r"[\"']? ?[+\\]?(?:\r?\n|(?:\\r)?\\n)"
+    r"(?:[ \t]{0,80}+(?:[>#|*] ?|[\"'])?|[ ]{0,8}\d{1,7}(?:\t|[→:|-][ \t]?|[ ]{1,2}))"
 )
 _LIST = lazy_pattern(
     rf"[0-9A-Fa-f]{{{_DIGEST},}}+(?:[\"']?[ ]?[,;|][ ]?[\"']?[0-9A-Fa-f]{{{_DIGEST},}}+)+(?![0-9A-Za-z])"
 )
 _PAIRS = lazy_pattern(
-    r"(?<![0-9A-Za-z:])[0-9A-Fa-f]{2}"
-    r"(?:([: -])(?:\r?\n[ \t]{0,40}+)?[0-9A-Fa-f]{2}(?:\1(?:\r?\n[ \t]{0,40}+)?[0-9A-Fa-f]{2}){20,}+)(?![0-9A-Za-z])"
+    r"(?<![0-9A-Za-z])[0-9A-Fa-f]{2}"
+    r"(?:([: -])(?:\r?\n[ \t]{0,40}+)?[0-9A-Fa-f]{2}(?:\1(?:\r?\n[ \t]{0,40}+)?[0-9A-Fa-f]{2}){20,}+)"
+    r"(?![0-9A-Za-z])"
 )
 _DUMP_LINE = lazy_pattern(
-    r"(?P<offset>[0-9A-Fa-f]{4,16}):?[ \t]{1,2}(?P<bytes>(?:(?:[0-9A-Fa-f]{2}){1,8}(?:[ ]{1,2}|(?=\r?\n)|\Z|-)){1,32})"
+    r"(?P<offset>[0-9A-Fa-f]{4,16}):?[ \t]{1,2}"
+    r"(?P<bytes>(?:(?:[0-9A-Fa-f]{2}){1,8}(?:[ ]{1,2}|(?=\r?\n)|\Z|-)){1,32})"
     r"[^\n]{0,72}"
 )
 # Ids and digests that are not too long, between signs.
 _NAMED = lazy_pattern(
-    r"(?<![A-Za-z0-9])(?:[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}|[0-9a-f]{20,64}|[0-9A-F]{20,64})(?![A-Za-z0-9])"
+    r"(?<![A-Za-z0-9])(?:[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}|[0-9a-f]{20,64}|[0-9A-F]{20,64})"
+    r"(?![A-Za-z0-9])"
 )
 # What a run is led by that is none of it: "sha512-", "0x"; and the names that compilers give.
 _LEAD = lazy_pattern(r"[a-z]{3,16}\d{0,4}[-_.]|0[xX]")
@@ -162,35 +157,25 @@ def _in_token(text: str, start: int, stop: int) -> Iterator[RandomRun]:
         token = token[lead.end() :]
         if len(token) <= LONGEST:
             return
-    pieces = [*_PIECE.finditer(token)]
-    if len(pieces) > 1 and _NAMED.search(token):  # a path of ids
-        at = 0
-        for match in (*_NAMED.finditer(token), None):
-            end = match.start() if match else len(token)
-            if end - at > LONGEST:
-                yield from _in_token(text, start + at, start + end)
-            at = match.end() if match else end
-        return
-    if len(pieces) > 1:
-        plain = [piece for piece in pieces if piece.end() - piece.start() > LONGEST and _digits(piece[0])]
-        if plain:
-            for piece in plain:
-                yield RandomRun(start + piece.start(), start + piece.end(), _digits(piece[0]))
-            return
-    elif kind := _digits(token):
-        yield RandomRun(start, stop, kind)
-        return
     body = token.rstrip("=")
     scores = _scores(body)
-    # Words between signs end a run: text[:at] is what was looked at.
+    # Words, ids and whole runs of digits between signs end a run; token[:at] is what was looked at.
+    edges = [match.span() for match in _NAMED.finditer(body)]
+    for piece in _PIECE.finditer(body):
+        low, high = piece.span()
+        kind = _digits(piece[0])
+        if kind:
+            yield RandomRun(start + low, start + high, kind)
+        if kind or _is_word(piece[0], scores[low : high - 1]):
+            edges.append((low, high))
     at = 0
-    for piece in (*pieces, None):
-        low, high = piece.span() if piece else (len(body), len(body))
-        if piece is not None and not _is_word(piece[0], scores[low : high - 1]):
-            continue
+    for low, high in (*sorted(edges), (len(body), len(body))):
         if low - at > LONGEST:
-            yield from _segment(body, scores, at, low, start, stop)
-        at = high
+            run = _segment(body, scores, at, low)
+            if run is not None:
+                padding = len(token) - len(body) if run.stop == len(body) else 0
+                yield RandomRun(start + run.start, start + run.stop + padding, run.kind)
+        at = max(at, high)
 
 
 def _is_word(piece: str, scores: NDArray[np.float32]) -> bool:
@@ -200,10 +185,8 @@ def _is_word(piece: str, scores: NDArray[np.float32]) -> bool:
     return float(scores.sum()) < 1 - len(piece)
 
 
-def _segment(
-    body: str, scores: NDArray[np.float32], low: int, high: int, start: int, stop: int
-) -> Iterator[RandomRun]:
-    """The run in a piece of a token, if there is one."""
+def _segment(body: str, scores: NDArray[np.float32], low: int, high: int) -> RandomRun | None:
+    """The run in a part of a token, if there is one."""
     while low < high and body[low] in ".-_" and low:
         low += 1
     while high > low and body[high - 1] in ".-_" and high < len(body):
@@ -212,15 +195,13 @@ def _segment(
     low = lead.end() if lead else low
     run = body[low:high]
     if len(run) <= LONGEST or float(scores[low : high - 1].mean()) < _RANDOM:
-        return
+        return None
     kind = _kind(run)
-    if kind:
-        end = stop if high == len(body) else start + high
-        yield RandomRun(start + low, end, kind)
+    return RandomRun(low, high, kind) if kind else None
 
 
 def _digits(run: str) -> str:
-    """"hex" or "digits" where a run is random of these, else ""."""
+    """What a run is called that is random of digits ("digits", "hex"); "" for any other."""
     if len(run) <= LONGEST or not _HEX.fullmatch(run):
         return ""
     digits = sum(map(run.count, "0123456789"))
@@ -237,7 +218,7 @@ _BASE58 = lazy_pattern(r"[1-9A-HJ-NP-Za-km-z]+")
 
 
 def _kind(run: str) -> str:
-    """What a run of letters, digits and signs that no text is likely to have is called; "" where it has a pattern."""
+    """What a run is called that no text is likely to have; "" where it has a pattern, or hardly digits."""
     if len(set(run)) < 15 or sum(char.isdigit() for char in run) < 2 or not _is_without_pattern(run):
         return ""
     if "." in run:
@@ -281,20 +262,24 @@ def _wrapped(text: str, data: bytes) -> Iterator[RandomRun]:
         begin += _is_escaped(text, begin)
         width = end - begin
         if _NARROWEST <= width <= _WIDEST:
-            run = _list(text, begin, end) or _block(text, begin, width)
+            run, looked_at = _list(text, begin, end)
+            if run is None:
+                run, behind = _block(text, begin, width)
+                looked_at = max(looked_at, behind)
             if run is not None:
                 yield run
-                at = run.stop
+            at = max(at, looked_at)
         at = classes.find(_LINE_END, at)
 
 
-def _list(text: str, begin: int, end: int) -> RandomRun | None:
+def _list(text: str, begin: int, end: int) -> tuple[RandomRun | None, int]:
+    """The list of digests on one line that begins at an offset, and up to where the text was looked at."""
     match = _LIST.match(text, begin) if end - begin >= _DIGEST else None
     if match is None:
-        return None
+        return None, begin
     if all(_is_hex(piece) for piece in re.split(r"[^0-9A-Fa-f]+", match[0])):
-        return RandomRun(match.start(), match.end(), "hex")
-    return None
+        return RandomRun(match.start(), match.end(), "hex"), match.end()
+    return None, match.end()
 
 
 def _is_hex(piece: str) -> bool:
@@ -302,9 +287,10 @@ def _is_hex(piece: str) -> bool:
     return 0.3 < digits / len(piece) < 0.95 and len(set(piece.lower())) >= 9
 
 
-def _block(text: str, begin: int, width: int) -> RandomRun | None:
-    """The wrapped run whose first line begins at an offset."""
+def _block(text: str, begin: int, width: int) -> tuple[RandomRun | None, int]:
+    """The wrapped run whose first line begins at an offset, and from where on to look for another one."""
     lines = [text[begin : begin + width]]
+    ends = [begin + width]
     end = begin + width
     between = ""
     while separator := _BREAK.match(text, end):
@@ -319,21 +305,24 @@ def _block(text: str, begin: int, width: int) -> RandomRun | None:
         between = separator[0]
         lines.append(line[0])
         end = line.end()
+        ends.append(end)
         if is_short:
             break
     padding = _PADDING.match(text, end)
     stop = padding.end() if padding else end
     body = "".join(lines)
+    # One that begins with lines of something else may begin farther down; half of it is skipped at least.
+    behind = ends[len(lines) // 2]
     if len(lines) < 2 or len(body) <= LONGEST:
-        return None
-    if kind := _digits(body):
-        if kind == "hex" and width in _DIGESTS and len(lines[-1]) == width:
-            return None
-        return RandomRun(begin, stop, kind)
+        return None, begin
+    kind = _digits(body)
+    if kind:
+        is_list = kind == "hex" and width in _DIGESTS and len(lines[-1]) == width
+        return (None, stop) if is_list else (RandomRun(begin, stop, kind), stop)
     kind = _kind(body)
-    if kind and float(_scores(body).mean()) >= _RANDOM and (len(lines) > 2 or _mean(lines[0]) > 0):
-        return RandomRun(begin, stop, kind)
-    return None
+    if kind and float(_scores(body).mean()) >= _RANDOM and float(_scores(lines[0]).mean()) > 0:
+        return RandomRun(begin, stop, kind), stop
+    return None, behind
 
 
 _NUMBERED = lazy_pattern(r"\d")
@@ -350,61 +339,67 @@ def _is_last(text: str, line: re.Match[str], before: list[str]) -> bool:
     return not _is_word(line[0], _scores(line[0]))
 
 
-def _mean(run: str) -> float:
-    return float(_scores(run).mean())
-
-
 def _dumps(text: str, data: bytes) -> Iterator[RandomRun]:
     """Bytes parted by colons or blanks, and dumps with an offset on each line."""
     classes = data.translate(_BYTES_CLASS)
     at = min((place for place in map(classes.find, (_OCTETS, _WORDS)) if place >= 0), default=-1)
     while at >= 0:
         begin = text.rfind("\n", 0, at) + 1
-        run = _dump(text, begin) or _pairs(text, begin, at)
-        end = text.find("\n", at)
-        at = run.stop if run else (end if end >= 0 else len(text))
-        if run:
+        run, looked_at = _dump(text, begin)
+        if run is None and looked_at <= at:
+            run, looked_at = _pairs(text, begin, at)
+        if run is not None:
             yield run
-        at = min((place for place in (classes.find(_OCTETS, at), classes.find(_WORDS, at)) if place >= 0), default=-1)
+        at = looked_at if looked_at > at else classes.find(0, at)
+        if at < 0:
+            return
+        at = min(
+            (place for place in (classes.find(_OCTETS, at), classes.find(_WORDS, at)) if place >= 0),
+            default=-1,
+        )
 
 
-def _pairs(text: str, begin: int, at: int) -> RandomRun | None:
-    match = _PAIRS.search(text, max(begin, at - 80), at + 4000)
+def _pairs(text: str, begin: int, at: int) -> tuple[RandomRun | None, int]:
+    """Bytes parted by one character that begin near an offset, and up to where the text was looked at."""
+    tries = (_PAIRS.match(text, place) for place in range(max(begin, at - 1), at + 4))
+    match = next(filter(None, tries), None)
     if match is None:
-        return None
+        return None, at
     content = re.sub(r"[^0-9A-Fa-f]", "", match[0])
     letters = sum(char.isalpha() for char in content)
     octets = {content[n : n + 2].lower() for n in range(0, len(content), 2)}
     if letters < 0.15 * len(content) or len(octets) < _different(len(content) // 2, 256):
-        return None
-    return RandomRun(match.start(), match.end(), "hex")
+        return None, match.end()
+    return RandomRun(match.start(), match.end(), "hex"), match.end()
 
 
-def _dump(text: str, begin: int) -> RandomRun | None:
-    """The dump whose first line begins at an offset, behind indentation or the number of a line."""
+def _dump(text: str, begin: int) -> tuple[RandomRun | None, int]:
+    """The dump whose first line begins at an offset, behind indentation or a line's number; and up to where
+    the text was looked at."""
     lead = _DUMP_LEAD.match(text, begin)
-    first = _DUMP_LINE.match(text, lead.end() if lead else begin)
+    first = line = _DUMP_LINE.match(text, lead.end() if lead else begin)
     if first is None:
-        return None
-    content, line, stop, lines = "", first, first.end(), 0
-    while line is not None:
-        octets = len(content) // 2
-        if not any(int(line["offset"], base) - int(first["offset"], base) == octets for base in _bases(first, line)):
+        return None, begin
+    pieces: list[str] = []
+    digits, stop = 0, begin
+    while line is not None and len(line["offset"]) == len(first["offset"]):
+        if not any(
+            int(line["offset"], base) - int(first["offset"], base) == digits // 2
+            for base in _bases(first, line)
+        ):
             break
-        content += re.sub(r"[^0-9A-Fa-f]", "", line["bytes"])
-        lines += 1
+        pieces.append(re.sub(r"[^0-9A-Fa-f]", "", line["bytes"]))
+        digits += len(pieces[-1])
         stop = line.end()
         lead = _DUMP_LEAD.match(text, stop + 1) if text[stop : stop + 1] == "\n" else None
         line = _DUMP_LINE.match(text, lead.end()) if lead else None
-        if line is not None and len(line["offset"]) != len(first["offset"]):
-            line = None
-    if len(content) <= LONGEST or lines < 2:
-        return None
-    raw = bytes.fromhex(content[: len(content) // 2 * 2])
+    if digits <= LONGEST or len(pieces) < 2:
+        return None, begin
+    raw = bytes.fromhex("".join(pieces)[: digits // 2 * 2])
     printable = sum(32 <= octet < 127 for octet in raw)
     if printable > 0.6 * len(raw) or len(set(raw)) < _different(len(raw), 256):
-        return None
-    return RandomRun(first.start(), stop, "hexdump")
+        return None, stop
+    return RandomRun(first.start(), stop, "hexdump"), stop
 
 
 def _bases(*lines: re.Match[str]) -> tuple[int, ...]:
@@ -421,7 +416,7 @@ _DUMP_LEAD = lazy_pattern(r"[ \t]{0,40}+(?:\d{1,7}(?:\t|[→|][ \t]?))?")
 
 @cache
 def _tables() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Logarithm of how much likelier a character is by chance than in text, behind each other one, (128, 128):
+    """Logarithm of how much likelier a character is by chance than in text behind each other, (128, 128):
     for runs in both cases, and for those in one (looked up in lower case)."""
     table = parse_toml(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     letters = np.array([[*map(float, row.split())] for row in table["letters"].values()]) / -10

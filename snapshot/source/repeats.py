@@ -136,9 +136,9 @@ def expand_repeats(
         begin, offset = offset, offset + len(line)
         if match is None:
             if runs and ELIDED in line:
-                line = shown[number] = _with_runs(line, begin, genuine, runs)
-            original.append(line)
-            length += len(line)
+                shown[number] = _with_runs(line, begin, genuine, runs)
+            original.append(shown[number])
+            length += len(shown[number])
             continue
         if match["more"]:
             lines, times, up = 1, int(match["more"]), 1
@@ -159,7 +159,7 @@ def expand_repeats(
 def _with_runs(line: str, begin: int, genuine: Container[int], runs: Sequence[str]) -> str:
     """A line that begins at an offset, with what the marks of runs in it stand for.
 
-    Every mark of something elided has another one at its end; that of a run has one behind its number as well.
+    Every mark of something elided has another at its end; that of a run has one behind its number as well.
     """
     pieces: list[str] = []
     done = at = 0

@@ -4,9 +4,10 @@ A run becomes
 
     ✂7✂hex 128 3f78a5…9be1c2✂
 
-its number, what it is, its length, its first and last characters. Runs are numbered through the whole source text, equal
-ones alike, so that the text beside the pages, and an archive, name them by the same number. What a run is depends
-on nothing outside its own entry: a source that grows by whole entries keeps the text that it had.
+its number, what it is, its length, its first and last characters. Runs are numbered through the whole
+source text, equal ones alike, so that the text beside the pages, and an archive, name them by the same
+number. What a run is depends on nothing outside its own entry: a source that grows by whole entries keeps the
+text that it had.
 
 The three marks are real only where `Source.marks` says so, and no payload's mark has one behind a number: no
 source forges one. Lines with marks of runs may be said once as any others (`snapshot.source.repeats`).
@@ -26,10 +27,14 @@ from snapshot.source.random_runs import random_runs
 from snapshot.source.repeats import marks_of
 from snapshot.source.text import Elision, Moved, Repeat, Source
 
-__all__ = ["NumberedRun", "folded_with_runs", "forget", "numbered_runs"]
+__all__ = ["VERSION", "NumberedRun", "folded_with_runs", "forget", "numbered_runs", "with_whole_runs"]
+
+VERSION = 1
+"""Version of what is taken for a run of random characters, and of its mark, that archives tell."""
 
 _ENDS = 6  # characters of a run that its mark shows at each end
 _GAP = re.compile(r"\\[nr]|[^A-Za-z0-9+/=%_.~:-]")
+_LONGEST = 4000  # characters of a run that a search shows whole
 # Conversations that are kept, and folded sources of each; texts of so few characters are not worth it.
 _MOST, _FOLDS, _FEW = 2, 12, 1 << 13
 
@@ -120,8 +125,8 @@ class _Marked:
         text = "".join(pieces)
         self.spans = spans
         moved = Moved(spans)
-        # Marks of runs are no marks while lines are compared, so that such lines may be said once; but what only
-        # looks like one, in a message's own words, is never taken for the same.
+        # Marks of runs are no marks while lines are compared, so that such lines may be said once; but what
+        # only looks like one, in a message's own words, is never taken for the same.
         marks = [*map(moved, source.marks)]
         self.alike: frozenset[int] = frozenset()
         if text.count(ELIDED) > sum(source.text[mark] == ELIDED for mark in source.marks) + 3 * len(spans):
@@ -137,8 +142,8 @@ class _Marked:
         )
 
     def folded(self, visible_from: int) -> Source:
-        """The source as it was given up to an offset, or up to the end of the run that it is in, and from there
-        with marks and references."""
+        """The source as it was given up to an offset, or to the end of the run that it is in, and from there
+        on with marks and references."""
         given, spans = self.given, self.spans
         if not spans:
             return folded(given, visible_from)
@@ -167,7 +172,9 @@ class _Marked:
 
     def _repeats(self, told: Source, spans: list[Repeat], shift: int) -> list[Repeat]:
         """References and marks of runs, each with what it stands for in the source as it was given."""
-        to_given = Moved([Repeat(one.original_start, one.original_stop, one.start, one.stop) for one in self.spans])
+        to_given = Moved(
+            [Repeat(one.original_start, one.original_stop, one.start, one.stop) for one in self.spans]
+        )
         to_told = Moved(told.repeats)
         found = [
             Repeat(
@@ -230,6 +237,17 @@ def folded_with_runs(source: Source, visible_from: int) -> Source:
 def numbered_runs(source: Source) -> tuple[NumberedRun, ...]:
     """The runs of a source as it was written, in order."""
     return tuple(_lately.known(source).runs(source))
+
+
+def with_whole_runs(printed: Source, start: int, stop: int) -> tuple[int, int]:
+    """A half-open span of the original text with the whole of each run that it has a part of, of those that
+    are marks in the folded text and not too long to be shown."""
+    for span in printed.repeats:
+        if span.original_start < stop and start < span.original_stop:
+            size = span.original_stop - span.original_start
+            if size <= _LONGEST and printed.text[span.start] == ELIDED:
+                start, stop = min(start, span.original_start), max(stop, span.original_stop)
+    return start, stop
 
 
 def forget() -> None:
