@@ -6,7 +6,8 @@ digests on one line, all of that over lines of one width, and dumps as `xxd` and
 
 What tells them from names, paths and words is how likely each character is behind the one before it: in text,
 by pairs of letters and steps between classes of characters (`random_runs.toml`), or by chance, out of the
-run's own alphabet. The mean of the logarithms of these ratios over all pairs decides. Digits are wanted besides,
+run's own alphabet. The mean of the logarithms of these ratios over all pairs decides.
+Digits are wanted besides,
 many different characters, and no piece that comes again: ruled lines and patterns are none.
 """
 
