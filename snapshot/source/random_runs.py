@@ -7,8 +7,8 @@ digests on one line, all of that over lines of one width, and dumps as `xxd` and
 What tells them from names, paths and words is how likely each character is behind the one before it: in text,
 by pairs of letters and steps between classes of characters (`random_runs.toml`), or by chance, out of the
 run's own alphabet. The mean of the logarithms of these ratios over all pairs decides.
-Digits are wanted besides,
-many different characters, and no piece that comes again: ruled lines and patterns are none.
+Digits are wanted besides, many different characters, and no piece that comes again: ruled lines and patterns
+are none.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ _BYTES_CLASS = bytes(
 ) + bytes(128)
 _LONG = b"\x01" * (LONGEST + 1)
 _LINE_END = b"\x01" * _NARROWEST + b"\x02"
+_LEAD_OF_DUMP = 100  # characters before the first byte of a dump's line
 _OCTETS = b"\x01\x01\x02" * 8
 _WORDS = b"\x01\x01\x01\x01\x02" * 3
 
@@ -343,9 +344,12 @@ def _is_last(text: str, line: re.Match[str], before: list[str]) -> bool:
 def _dumps(text: str, data: bytes) -> Iterator[RandomRun]:
     """Bytes parted by colons or blanks, and dumps with an offset on each line."""
     classes = data.translate(_BYTES_CLASS)
-    at = min((place for place in map(classes.find, (_OCTETS, _WORDS)) if place >= 0), default=-1)
-    while at >= 0:
-        begin = text.rfind("\n", 0, at) + 1
+    # Where each of the two next stands; each is looked for once.
+    octets, words = classes.find(_OCTETS), classes.find(_WORDS)
+    while octets >= 0 or words >= 0:
+        at = min(octets, words) if min(octets, words) >= 0 else max(octets, words)
+        near = max(0, at - _LEAD_OF_DUMP)
+        begin = text.rfind("\n", near, at) + 1 or near
         run, looked_at = _dump(text, begin)
         if run is None and looked_at <= at:
             run, looked_at = _pairs(text, begin, at)
@@ -354,10 +358,8 @@ def _dumps(text: str, data: bytes) -> Iterator[RandomRun]:
         at = looked_at if looked_at > at else classes.find(0, at)
         if at < 0:
             return
-        at = min(
-            (place for place in (classes.find(_OCTETS, at), classes.find(_WORDS, at)) if place >= 0),
-            default=-1,
-        )
+        octets = classes.find(_OCTETS, at) if 0 <= octets < at else octets
+        words = classes.find(_WORDS, at) if 0 <= words < at else words
 
 
 def _pairs(text: str, begin: int, at: int) -> tuple[RandomRun | None, int]:
