@@ -42,22 +42,24 @@ _SIGNS = "+/_.-"
 
 # --- where to look: bytes of the text, classes of characters in place of each
 
-_TOKEN_CLASS = bytes(1 if chr(c).isalnum() or chr(c) in "+/_.-%~" else 0 for c in range(128)) + bytes(128)
-_LINE_CLASS = bytes(
-    1 if chr(c).isalnum() or chr(c) in "+/_-" else 2 if chr(c) in "\n\r\\\"'=,;|:" else 0 for c in range(128)
+# 1 for what a run may have, 2 for what may stand behind a line of one.
+_CLASS = bytes(
+    1 if chr(c).isalnum() or chr(c) in "+/_.-%~" else 2 if chr(c) in "\n\r\\\"'=,;|:" else 0
+    for c in range(128)
 ) + bytes(128)
+# 1 for a hexadecimal digit, 2 for what parts bytes.
 _BYTES_CLASS = bytes(
     1 if chr(c) in "0123456789abcdefABCDEF" else 2 if chr(c) in " :-" else 0 for c in range(128)
 ) + bytes(128)
 _LONG = b"\x01" * (LONGEST + 1)
 _LINE_END = b"\x01" * _NARROWEST + b"\x02"
 _LEAD_OF_DUMP = 100  # characters before the first byte of a dump's line
+_OTHER = re.compile(rb"[^\x01]")
 _OCTETS = b"\x01\x01\x02" * 8
 _WORDS = b"\x01\x01\x01\x01\x02" * 3
 
 _TOKEN = lazy_pattern(rf"[A-Za-z0-9+/_.-]{{{LONGEST + 1},}}+={{0,2}}")
 _PERCENT = lazy_pattern(r"[A-Za-z0-9_.~-]{0,8}+(?:%[0-9A-Fa-f]{2}[A-Za-z0-9_.~/-]{0,12}+){12,}+")
-_LINE = lazy_pattern(rf"[A-Za-z0-9+/_-]{{{_NARROWEST},{_WIDEST}}}+(?![A-Za-z0-9+/_-])")
 _LETTERS = lazy_pattern(r"[A-Za-z0-9+/_-]++")
 _PADDING = lazy_pattern(r"={0,2}")
 # Between two lines of a run: a newline, or an escape for one, with indentation, quoting or a line's number.
@@ -102,7 +104,8 @@ def random_runs(text: str, start: int = 0) -> list[RandomRun]:
     """The runs of `text` from an offset on, in order, apart from each other."""
     seen = text[start:] if start else text
     data = seen.encode("ascii", "replace")
-    found = [*_dumps(seen, data), *_wrapped(seen, data), *_tokens(seen, data)]
+    classes = data.translate(_CLASS)
+    found = [*_dumps(seen, data.translate(_BYTES_CLASS)), *_wrapped(seen, classes), *_tokens(seen, classes)]
     if len(found) > 1:
         found.sort(key=lambda run: (run.start, -run.stop))
     runs: list[RandomRun] = []
@@ -115,13 +118,12 @@ def random_runs(text: str, start: int = 0) -> list[RandomRun]:
 # --- on one line
 
 
-def _tokens(text: str, data: bytes) -> Iterator[RandomRun]:
+def _tokens(text: str, classes: bytes) -> Iterator[RandomRun]:
     """Runs without a break."""
-    classes = data.translate(_TOKEN_CLASS)
     at = classes.find(_LONG)
     while at >= 0:
-        end = classes.find(0, at)
-        end = len(text) if end < 0 else end
+        other = _OTHER.search(classes, at)
+        end = other.start() if other else len(classes)
         if text.find("%", at, end) >= 0:
             yield from _percent(text, at, end)
         at += _is_escaped(text, at)
@@ -151,7 +153,7 @@ def _percent(text: str, start: int, end: int) -> Iterator[RandomRun]:
 def _in_token(text: str, start: int, stop: int) -> Iterator[RandomRun]:
     """Runs in a token: the whole of it, or pieces between signs."""
     token = text[start:stop]
-    if sum(map(token.count, "0123456789")) < 2 or _MANGLED.match(token):
+    if _count_digits(token) < 2 or _MANGLED.match(token):
         return
     lead = _LEAD.match(token)
     if lead:
@@ -160,12 +162,15 @@ def _in_token(text: str, start: int, stop: int) -> Iterator[RandomRun]:
         if len(token) <= LONGEST:
             return
     body = token.rstrip("=")
+    if kind := _digits(body):
+        yield RandomRun(start, start + len(body), kind)
+        return
     scores = _scores(body)
     # Words, ids and whole runs of digits between signs end a run; token[:at] is what was looked at.
     edges = [match.span() for match in _NAMED.finditer(body)]
     for piece in _PIECE.finditer(body):
         low, high = piece.span()
-        kind = _digits(piece[0])
+        kind = _digits(piece[0]) if high - low > LONGEST else ""
         if kind:
             yield RandomRun(start + low, start + high, kind)
         if kind or _is_word(piece[0], scores[low : high - 1]):
@@ -206,7 +211,7 @@ def _digits(run: str) -> str:
     """What a run is called that is random of digits ("digits", "hex"); "" for any other."""
     if len(run) <= LONGEST or not _HEX.fullmatch(run):
         return ""
-    digits = sum(map(run.count, "0123456789"))
+    digits = _count_digits(run)
     different = len(set(run.lower()))
     if digits == len(run):
         return "digits" if different >= 8 and _is_without_pattern(run) else ""
@@ -221,7 +226,7 @@ _BASE58 = lazy_pattern(r"[1-9A-HJ-NP-Za-km-z]+")
 
 def _kind(run: str) -> str:
     """What a run is called that no text is likely to have; "" where it has a pattern, or hardly digits."""
-    if len(set(run)) < 15 or sum(char.isdigit() for char in run) < 2 or not _is_without_pattern(run):
+    if len(set(run)) < 15 or _count_digits(run) < 2 or not _is_without_pattern(run):
         return ""
     if "." in run:
         return "token"
@@ -234,9 +239,13 @@ def _kind(run: str) -> str:
     return "base58" if _BASE58.fullmatch(run) and len(run) > 90 else "base64"
 
 
+def _count_digits(run: str) -> int:
+    return sum(map(run.count, "0123456789"))
+
+
 def _is_without_pattern(run: str) -> bool:
     """Whether hardly a piece of a run comes again."""
-    sample = run[:2048]
+    sample = run[:512]
     size = 5 if len(set(sample)) > 12 else 7
     pieces = {sample[at : at + size] for at in range(len(sample) - size + 1)}
     return len(pieces) >= 0.9 * (len(sample) - size + 1)
@@ -250,17 +259,16 @@ def _different(size: int, of: int) -> float:
 # --- over lines
 
 
-def _wrapped(text: str, data: bytes) -> Iterator[RandomRun]:
+def _wrapped(text: str, classes: bytes) -> Iterator[RandomRun]:
     """Runs over lines of one width, and lists of digests on one line."""
-    classes = data.translate(_LINE_CLASS)
     at = classes.find(_LINE_END)
     while at >= 0:
         end = classes.find(2, at)
         begin, at = at, end
-        if classes[begin - 1 : begin] == b"\1":  # the end of a longer one
-            begin -= len(classes[max(0, begin - _WIDEST) : begin]) - len(
-                classes[max(0, begin - _WIDEST) : begin].rstrip(b"\1")
-            )
+        if classes[begin - 1 : begin] == b"\x01":  # the end of a longer one
+            before = classes[max(0, begin - _WIDEST) : begin]
+            begin -= len(before) - len(before.rstrip(b"\x01"))
+        begin = 1 + max(begin - 1, *(text.rfind(sign, begin, end) for sign in ".%~"))
         begin += _is_escaped(text, begin)
         width = end - begin
         if _NARROWEST <= width <= _WIDEST:
@@ -285,7 +293,7 @@ def _list(text: str, begin: int, end: int) -> tuple[RandomRun | None, int]:
 
 
 def _is_hex(piece: str) -> bool:
-    digits = sum(map(piece.count, "0123456789"))
+    digits = _count_digits(piece)
     return 0.3 < digits / len(piece) < 0.95 and len(set(piece.lower())) >= 9
 
 
@@ -341,9 +349,8 @@ def _is_last(text: str, line: re.Match[str], before: list[str]) -> bool:
     return not _is_word(line[0], _scores(line[0]))
 
 
-def _dumps(text: str, data: bytes) -> Iterator[RandomRun]:
+def _dumps(text: str, classes: bytes) -> Iterator[RandomRun]:
     """Bytes parted by colons or blanks, and dumps with an offset on each line."""
-    classes = data.translate(_BYTES_CLASS)
     # Where each of the two next stands; each is looked for once.
     octets, words = classes.find(_OCTETS), classes.find(_WORDS)
     while octets >= 0 or words >= 0:
@@ -369,7 +376,7 @@ def _pairs(text: str, begin: int, at: int) -> tuple[RandomRun | None, int]:
     if match is None:
         return None, at
     content = re.sub(r"[^0-9A-Fa-f]", "", match[0])
-    letters = sum(char.isalpha() for char in content)
+    letters = len(content) - _count_digits(content)
     octets = {content[n : n + 2].lower() for n in range(0, len(content), 2)}
     if letters < 0.15 * len(content) or len(octets) < _different(len(content) // 2, 256):
         return None, match.end()
