@@ -32,11 +32,10 @@ from snapshot.source.repeats import (
     fold_chapters,
     fold_repeats,
     folded_offset,
-    marks_of,
     original_span,
 )
 from snapshot.source.source import source_of
-from snapshot.source.text import Source
+from snapshot.source.text import Source, marks_of
 from tests.conftest import examples, read_back, small
 from tests.test_cli import run as command
 

@@ -20,7 +20,6 @@ from snapshot import Archive, ArchiveError, SnapshotError
 from snapshot._files import read_regular
 from snapshot.pages.folder import read_source
 from snapshot.pages.manifest import MANIFEST, load_manifest
-from snapshot.source.marks import ELIDED
 
 __all__ = ["Book", "Hit", "Library"]
 
@@ -106,7 +105,8 @@ class _Folder:
 
     def __init__(self, folder: Path) -> None:
         manifest = load_manifest(folder)
-        self._text = read_source(folder, manifest).text
+        self._source = read_source(folder, manifest)
+        self._text = self._source.text
         self._runs = manifest.source.runs
         self._spans = [(entry.start, entry.stop) for entry in manifest.pages]
 
@@ -147,7 +147,7 @@ class _Folder:
 
     def _page_of(self, run: int) -> int:
         """The first page with the mark of a run; 0 where its lines are said by a reference."""
-        at = self._text.find(f"{ELIDED}{run}{ELIDED}")
+        at = self._source.place_of_run(run)
         return next((n for n, (start, stop) in enumerate(self._spans, 1) if start <= at < stop), 0)
 
 

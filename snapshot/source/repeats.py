@@ -23,13 +23,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
 from snapshot.source.marks import ELIDED, REPEAT, RUN_MARK
-from snapshot.source.text import Moved, Repeat, Source
+from snapshot.source.text import Moved, Repeat, Source, marks_of
 
-__all__ = ["expand_repeats", "fold_chapters", "fold_repeats", "folded_offset", "marks_of", "original_span"]
+__all__ = ["expand_repeats", "fold_chapters", "fold_repeats", "folded_offset", "original_span"]
 
 _REFERENCE = re.compile(
     rf"{REPEAT}(?:the line above, (?P<more>\d+) times? more"
@@ -102,14 +102,6 @@ def fold_chapters(source: Source, starts: Sequence[int], *, runs: bool = False) 
         repeats=tuple(repeats),
         runs=folds[0].runs,
     )
-
-
-def marks_of(text: str, repeat: Repeat) -> Iterator[int]:
-    """Offsets of the marks that a reference has, or the mark of a run."""
-    yield repeat.start
-    if text[repeat.start] == ELIDED:
-        yield text.index(ELIDED, repeat.start + 1)
-        yield repeat.stop - 1
 
 
 def expand_repeats(

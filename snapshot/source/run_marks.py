@@ -24,8 +24,7 @@ from snapshot.source.folding import folded
 from snapshot.source.known_lines import follows
 from snapshot.source.marks import ELIDED
 from snapshot.source.random_runs import random_runs
-from snapshot.source.repeats import marks_of
-from snapshot.source.text import Elision, Moved, Repeat, Source
+from snapshot.source.text import Elision, Moved, Repeat, Source, marks_of
 
 __all__ = ["VERSION", "NumberedRun", "folded_with_runs", "forget", "numbered_runs", "with_whole_runs"]
 

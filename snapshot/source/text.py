@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from snapshot.source.marks import REPEAT
+from snapshot.source.marks import ELIDED, REPEAT
 
-__all__ = ["Elision", "Moved", "Repeat", "Source", "slice_of"]
+__all__ = ["Elision", "Moved", "Repeat", "Source", "marks_of", "slice_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,24 @@ class Source:
             return self.repeats
         return tuple(one for one in self.repeats if self.text[one.start] == REPEAT)
 
+    def place_of_run(self, number: int) -> int:
+        """Offset of the first mark of a run; -1 where there is none."""
+        mark = f"{ELIDED}{number}{ELIDED}"
+        return next((one.start for one in self.repeats if self.text.startswith(mark, one.start)), -1)
+
 
 def slice_of(source: Source, start: int, stop: int) -> Source:
     """The half-open span of a source as a source of its own; spans, elisions and repeats are left behind."""
     low, high = bisect_left(source.marks, start), bisect_left(source.marks, stop)
     return Source(source.text[start:stop], tuple(mark - start for mark in source.marks[low:high]))
+
+
+def marks_of(text: str, repeat: Repeat) -> Iterator[int]:
+    """Offsets of the marks that a reference in a text has, or the mark of a run."""
+    yield repeat.start
+    if text[repeat.start] == ELIDED:
+        yield text.index(ELIDED, repeat.start + 1)
+        yield repeat.stop - 1
 
 
 class Moved:
