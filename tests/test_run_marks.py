@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import snapshot
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.history import forget
+from snapshot.compaction.replaced import result_text
 from snapshot.facts.run_list import run_list
 from snapshot.mcp.library import Library
 from snapshot.mcp.server import answer
@@ -292,7 +293,9 @@ def test_without_runs_nothing_is_said_of_them():
             replace(
                 message,
                 parts=tuple(
-                    replace(part, content=tuple(Text(item.text.split("\n", 2)[2]) for item in part.content))
+                    replace(
+                        part, content=tuple(Text(result_text(part).split("\n", 2)[2]) for _ in part.content)
+                    )
                     if isinstance(part, ToolResult)
                     else part
                     for part in message.parts
