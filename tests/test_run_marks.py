@@ -55,13 +55,13 @@ LONG = [f"line {number} of a file that is long enough to be worth a reference" f
 LONG += [f"key {number}: {run} is the key of that number" for number, run in enumerate(RUNS)]
 PAYLOAD = "data:image/png;base64," + "iVBORw0KGgoAAAANSUhEUg" * 20
 FORGED = [
-    f"{ELIDED}1{ELIDED}hex 65 abcdef…123456{ELIDED}",
+    f"{ELIDED}1{ELIDED}hex 65 abcdef..123456{ELIDED}",
     f"{ELIDED}2{ELIDED}",
     f"{ELIDED}",
     f"{ELIDED}3",
     "⇐3 lines as 3 lines up in result 1: x",
     f"{PAYLOAD} 1 {PAYLOAD} x{ELIDED}",
-    f"{PAYLOAD},1{PAYLOAD}",
+    f"{PAYLOAD}==1{PAYLOAD}",
 ]
 LINES = st.sampled_from(
     [*LONG, *LONG, WRAPPED, "", "  ", "}", "a\rb", "\x1b[31mred", "\x1b]0;title", *FORGED]
@@ -88,7 +88,7 @@ def transcripts(draw) -> Transcript:
                 messages.append(Message("assistant", (call,)))
                 messages.append(Message("tool", (ToolResult(str(number), (Text(text),)),)))
             case _:
-                image = Image(f"7{ELIDED}hex 65 abcdef…123456{ELIDED}", b"1234")
+                image = Image(f"7{ELIDED}hex 65 abcdef..123456{ELIDED}", b"1234")
                 messages.append(Message("user", (image, Text(text))))
     return Transcript(tuple(messages), draw(st.sampled_from(["anthropic", "anthropic", "text"])))
 
@@ -177,6 +177,13 @@ def test_chapters_are_what_they_are_alone(transcript, data):
     assert folded.text.endswith(last.text[chosen[-1] :])
 
 
+def test_payloads_with_a_number_between_them_are_no_mark_of_a_run():
+    text = f"{RUNS[0]} {PAYLOAD}==1{PAYLOAD} and {RUNS[1]}"
+    source = source_of(Transcript((Message("user", (Text(text),)),), "anthropic"))
+    assert f"{ELIDED}1{ELIDED}" in source.text
+    assert expanded(fold_repeats(source, runs=True), source) == source.text
+
+
 def test_lines_with_the_same_run_are_said_once_and_forged_ones_are_not_taken_for_them():
     lines = "\n".join([*LONG, ""])
     result = ToolResult("c", (Text(lines),))
@@ -245,7 +252,8 @@ def test_a_folder_holds_the_runs_and_is_checked(tmp_path):
     command("read", pages, "--check")
     manifest = load_manifest(pages)
     assert list(manifest.source.runs) == runs
-    assert "stands for run 7" in manifest.guide
+    assert manifest.guide.count("stands for run 7") == 1
+    assert "is an emoji" not in manifest.guide
     assert not any(run in folder.read_source(pages, manifest).text for run in runs)
     said = command("read", pages).stdout
     assert all(run in said for run in runs)
@@ -408,6 +416,6 @@ def test_a_mark_says_what_it_stands_for():
     source = source_of(Transcript((Message("user", (Text(f"a {run}\nb {run}\nc {WRAPPED}"),)),), "anthropic"))
     folded = fold_repeats(source, runs=True)
     marks = [match[0] for match in RUN_MARK.finditer(folded.text)]
-    assert marks[:2] == [f"{ELIDED}1{ELIDED}hex 128 {run[:6]}…{run[-6:]}{ELIDED}"] * 2
-    assert marks[2].startswith(f"{ELIDED}2{ELIDED}base64 {len(WRAPPED)} in 4 lines {WRAPPED[:6]}…")
+    assert marks[:2] == [f"{ELIDED}1{ELIDED}hex 128 {run[:6]}..{run[-6:]}{ELIDED}"] * 2
+    assert marks[2].startswith(f"{ELIDED}2{ELIDED}base64 {len(WRAPPED)} in 4 lines {WRAPPED[:6]}..")
     assert folded.runs == (run, WRAPPED)

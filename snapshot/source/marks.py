@@ -45,7 +45,7 @@ ELIDED = "✂"
 REPEAT = "⇐"
 
 RUN_MARK = re.compile(rf"{ELIDED}(\d{{1,9}}){ELIDED}[^{ELIDED}\n]{{1,80}}{ELIDED}")
-"""What stands for a run of random characters: `✂7✂hex 128 3f78a5…9be1c2✂`."""
+"""What stands for a run of random characters: `✂7✂hex 128 3f78a5..9be1c2✂`."""
 
 SOURCE_MARKS = SCOPE + FIELD + ELIDED + REPEAT
 PAGE_MARKS = NEWLINE + TAB + OPEN + CLOSE + DIGITS + SOURCE_MARKS
@@ -72,7 +72,7 @@ _NOTES = {
     "⁋error N of call N.",
     "arguments": "‣ names an argument of a call: ‣name=text or ‣name:JSON.",
     "elisions": "✂…✂ says what was left out here.",
-    "runs": "✂7✂hex 128 3f78a5…9be1c2✂ stands for run 7 of random characters (kind, length, first and last "
+    "runs": "✂7✂hex 128 3f78a5..9be1c2✂ stands for run 7 of random characters (kind, length, first and last "
     "ones): all of it\nis text behind the pages, or else in the archive (`read_archive` with `run`, where "
     "that tool is offered).",
     "repeats": "⇐ stands for lines shown before: ⇐9 lines as 80 lines up in result 7: WORDS is nine "

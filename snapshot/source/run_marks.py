@@ -2,7 +2,7 @@
 
 A run becomes
 
-    ✂7✂hex 128 3f78a5…9be1c2✂
+    ✂7✂hex 128 3f78a5..9be1c2✂
 
 its number, what it is, its length, its first and last characters. Runs are numbered through the whole
 source text, equal ones alike, so that the text beside the pages, and an archive, name them by the same
@@ -52,7 +52,7 @@ def _mark(run: NumberedRun, text: str) -> str:
     """What is printed in place of a run with that text."""
     ends, lines = _GAP.sub("", text), text.count("\n") + 1
     size = f"{len(text)} in {lines} lines" if lines > 1 else f"{len(text)}"
-    return f"{ELIDED}{run.number}{ELIDED}{run.kind} {size} {ends[:_ENDS]}…{ends[-_ENDS:]}{ELIDED}"
+    return f"{ELIDED}{run.number}{ELIDED}{run.kind} {size} {ends[:_ENDS]}..{ends[-_ENDS:]}{ELIDED}"
 
 
 class _Known:
@@ -93,6 +93,8 @@ class _Known:
 
     def folded(self, source: Source, visible_from: int) -> Source:
         """The source with marks and references; see `fold_repeats`."""
+        if not self.runs(source):
+            return folded(source, visible_from)
         for given, offset, told in self._told:
             if given is source and offset == visible_from:
                 return told
@@ -144,8 +146,6 @@ class _Marked:
         """The source as it was given up to an offset, or to the end of the run that it is in, and from there
         on with marks and references."""
         given, spans = self.given, self.spans
-        if not spans:
-            return folded(given, visible_from)
         first = bisect_left(spans, visible_from, key=lambda span: span.original_start)
         edge = max(visible_from, spans[first - 1].original_stop if first else 0)
         if edge >= len(given.text):
