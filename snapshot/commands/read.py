@@ -61,7 +61,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _expanded(pages: Sequence[ReadPage], manifest: Manifest) -> str:
-    """What pages say together, with the lines that their references stand for."""
+    """What pages say together, with what their references, and marks of runs, stand for."""
     from snapshot.source.repeats import expand_repeats
 
     marks: list[int] = []
@@ -71,7 +71,10 @@ def _expanded(pages: Sequence[ReadPage], manifest: Manifest) -> str:
         length += len(page.text)
     try:
         return expand_repeats(
-            "".join(page.text for page in pages), marks, most=manifest.source.original_chars
+            "".join(page.text for page in pages),
+            marks,
+            most=manifest.source.original_chars,
+            runs=manifest.source.runs,
         )
     except ValueError as error:
         raise PageError(f"the pages refer to what they do not show ({error}); render them again") from error

@@ -87,7 +87,7 @@ def _run(arguments: argparse.Namespace) -> int:
     redactions = redactor.counts if redactor is not None else {}
     model = model_of(arguments.model, transcript)
     layout = layout_for(model, name=arguments.layout, like=arguments.like)
-    source = source_of(transcript, reasoning=not arguments.no_reasoning, repeats=True)
+    source = source_of(transcript, reasoning=not arguments.no_reasoning, repeats=True, runs=True)
     if not source.text:
         raise SnapshotError(f"{arguments.session}: nothing in it to render")
     output = arguments.output or _default_output(arguments.session)

@@ -12,7 +12,7 @@ from snapshot.messages import Transcript
 
 __all__ = ["CLOSING", "OPENING", "Archive", "Changed", "Found", "PagedPart", "Refusal"]
 
-_ASKED = "`page`, `message` or `search`"
+_ASKED = "`page`, `message`, `run` or `search`"
 _MOST_CHARACTERS = 40_000  # of one answer: a message may be longer than the window
 _APIS = ("anthropic", "openai", "openai-responses", "gemini")
 
@@ -28,14 +28,15 @@ class Archive(Archived):
         name = "read_archive"
         description = (
             "Exact text of the archive of earlier messages, of which you see pages as images. Give `page` "
-            "for the text of a page, `message` for that of a message by its number in the live state, or "
-            "`search` to find words."
+            "for the text of a page, `message` for that of a message by its number in the live state, "
+            "`run` for a run of random characters by its number on a page, or `search` to find words."
         )
         schema = {
             "type": "object",
             "properties": {
                 "page": {"type": "integer", "description": "number of a page, from 1"},
                 "message": {"type": "integer", "description": "number of a message, as in [n]"},
+                "run": {"type": "integer", "description": "number of a run, as in ✂7✂"},
                 "search": {"type": "string", "description": "words to find"},
             },
         }
@@ -63,13 +64,11 @@ class Archive(Archived):
             if not isinstance(given, Mapping):
                 return f"give an object with {_ASKED}"
             values = cast("Mapping[str, Any]", given)
-            if values.get("page") is not None:
-                return self.page(int(values["page"]))
-            if values.get("message") is not None:
-                text = self.message(int(values["message"]))
-                if (more := len(text) - _MOST_CHARACTERS) > 0:
-                    text = f"{text[:-more]}\n[{more} more characters: search, or ask for pages]"
-                return text
+            asked = {"page": self.page, "message": self.message, "run": self.run}
+            for name, exact in asked.items():
+                if values.get(name) is not None:
+                    text = exact(int(values[name]))
+                    return text if name == "page" else _cut(text, "search, or ask for pages")
             if values.get("search"):
                 places = self.search(str(values["search"]))
                 return "\n".join(f"page {item.page}: {item.text}" for item in places) or "not found"
@@ -90,3 +89,9 @@ class Archive(Archived):
         from snapshot.compaction.restoring import restored
 
         return restored(self, transcript)
+
+
+def _cut(text: str, rest: str) -> str:
+    """The text, or its beginning and how to get the rest, where it is too long for an answer."""
+    more = len(text) - _MOST_CHARACTERS
+    return f"{text[:-more]}\n[{more} more characters: {rest}]" if more > 0 else text

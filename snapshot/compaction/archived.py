@@ -15,14 +15,14 @@ from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any, Self
 
-from snapshot.compaction.printed_text import chaptered
 from snapshot.compaction.statements import Statement
 from snapshot.errors import ArchiveError
 from snapshot.messages import Message, Text, Transcript
 from snapshot.pages.layout import layout_shape
 from snapshot.serialization import from_json, to_json
 from snapshot.source.marks import first_marks
-from snapshot.source.repeats import original_span
+from snapshot.source.repeats import fold_chapters, original_span
+from snapshot.source.run_marks import with_whole_runs
 from snapshot.source.source import Source, source_of
 
 __all__ = ["ALSO", "CLOSING", "OPENING", "WORDS", "Archived", "Changed", "Found", "PagedPart", "Refusal"]
@@ -127,6 +127,8 @@ class Archived:
         printed_pages: half-open spans of the printed text, in which earlier lines are said once, on the
             pages; () where they were set of the source text itself.
         first_reference: number of the first page (from 1) that refers to earlier lines; 0 for none.
+        runs: version of the marks that are printed in place of runs of random characters; 0 where these stand
+            on the pages themselves.
         tiers: name of the layout of each page.
         prices: tokens of each page.
         sizes: bytes of each page's file, as they were counted; () where they were not.
@@ -158,6 +160,7 @@ class Archived:
     pages: tuple[tuple[int, int], ...] = ()
     printed_pages: tuple[tuple[int, int], ...] = ()
     first_reference: int = 0
+    runs: int = 0
     tiers: tuple[str, ...] = ()
     prices: tuple[int, ...] = ()
     sizes: tuple[int, ...] = ()
@@ -204,7 +207,7 @@ class Archived:
         before."""
         if not self.printed_pages:
             return self.source
-        return chaptered(self.source, (self.pages[0][0], *self.chapters))
+        return fold_chapters(self.source, (self.pages[0][0], *self.chapters), runs=bool(self.runs))
 
     @cached_property
     def shown_marks(self) -> tuple[dict[str, int], dict[str, int]]:
@@ -214,7 +217,8 @@ class Archived:
         if not spans:
             return {}, {}
         (start, stop), end = spans[0], spans[-1][1]
-        first, others = (_first_marks(self.printed.text[a:b]) for a, b in ((start, stop), (stop, end)))
+        text, runs = self.printed.text, bool(self.runs)
+        first, others = (_first_marks(text[a:b], runs) for a, b in ((start, stop), (stop, end)))
         return {name: at + start for name, at in first.items()}, {
             name: at + stop for name, at in others.items()
         }
@@ -222,7 +226,7 @@ class Archived:
     @property
     def referred(self) -> tuple[tuple[int, int], ...]:
         """Half-open spans of source text that a page refers to instead of showing them."""
-        return tuple((one.original_start, one.original_stop) for one in self.printed.repeats)
+        return tuple((one.original_start, one.original_stop) for one in self.printed.references)
 
     @cached_property
     def id(self) -> str:
@@ -282,14 +286,24 @@ class Archived:
         )
         raise ArchiveError(f"the archive has {there}, not {number}: all others stand in the conversation")
 
+    def run(self, number: int) -> str:
+        """The run of random characters that mark `number` on the pages stands for, from 1."""
+        runs = self.printed.runs
+        if not 1 <= number <= len(runs):
+            there = f"runs 1 to {len(runs)}" if runs else "no runs of random characters"
+            raise ArchiveError(f"the archive has {there}, not {number}")
+        return runs[number - 1]
+
     def search(self, words: str, *, most: int = 20) -> tuple[Found, ...]:
         """Places where `words` stand, without regard to case, in order."""
         places: list[Found] = []
         pattern = re.compile(re.escape(words), re.IGNORECASE)
         for source, page_at in self._sources() if words else ():
             for match in pattern.finditer(source.text):
-                start, stop = max(0, match.start() - _AROUND), match.end() + _AROUND
-                text = source.text[start:stop]
+                start, stop = match.span()
+                if self.runs and source is self.source:
+                    start, stop = with_whole_runs(self.printed, start, stop)
+                text = source.text[max(0, start - _AROUND) : stop + _AROUND]
                 places.append(Found(match.start(), match.end(), page_at(match.start()), text))
                 if len(places) == most:
                     return tuple(places)
@@ -332,6 +346,7 @@ class Archived:
                 "pages": [list(span) for span in self.pages],
                 "printed_pages": [list(span) for span in self.printed_pages],
                 "first_reference": self.first_reference,
+                **({"runs": self.runs} if self.runs else {}),
                 "tiers": list(self.tiers),
                 "prices": list(self.prices),
                 "sizes": list(self.sizes),
@@ -420,6 +435,7 @@ class Archived:
             pages=_spans(value["pages"]),
             printed_pages=_spans(value.get("printed_pages", ())),
             first_reference=_count(value.get("first_reference", 0)),
+            runs=_count(value.get("runs", 0)),
             tiers=tuple(map(str, value["tiers"])),
             prices=tuple(map(_count, value.get("prices", ()))),
             sizes=tuple(map(_count, value.get("sizes", ()))),
@@ -467,8 +483,8 @@ class Archived:
 
 
 @lru_cache(maxsize=8)  # a compaction asks for the same pages several times, each time of another archive
-def _first_marks(text: str) -> dict[str, int]:
-    return first_marks(text)
+def _first_marks(text: str, runs: bool) -> dict[str, int]:
+    return first_marks(text, runs=runs)
 
 
 def _on_no_page(_offset: int) -> int:

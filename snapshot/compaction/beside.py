@@ -12,6 +12,7 @@ from snapshot.compaction.statements import Statement, chosen, statements_of
 from snapshot.compaction.summary.clip import clip
 from snapshot.compaction.summary.kept_fields import resources_of
 from snapshot.facts.factsheet import factsheet
+from snapshot.facts.run_list import RunList, run_list
 from snapshot.messages import Message, Text, ToolCall, ToolResult
 from snapshot.models.profile import ModelProfile
 
@@ -19,6 +20,8 @@ __all__ = ["Beside", "facts_of", "live_state", "statements_for", "words_of"]
 
 # Shares of the goal that each may take, and the request that is live by itself.
 STATEMENTS, FACTS, LEDGER, LIVE = 0.15, 0.08, 0.06, 0.3
+# The share of the room for exact strings that runs of random characters may take first.
+RUNS_OF_FACTS = 0.2
 _ESCAPE = re.compile(r"\\[nrt\"]")
 
 
@@ -72,16 +75,31 @@ def facts_of(
     most `most` tokens, where that is less than its share."""
     room = FACTS * context.budget.goal
     text = [*words_of(context.messages[: context.head]), *words_of(tail), archive.ledger, archive.summary]
+    text += (item.text for item in archive.statements)
+    budget = int((room if most is None else min(room, most)) / context.estimator.scale)
+    # Runs whose marks stand on the pages have a part of the room, and what the others leave of it.
+    runs = _runs_of(context, archive, text, int(RUNS_OF_FACTS * budget))
     sheet = factsheet(
         archive.source,
         archive.pages,
-        tail=[*text, *(item.text for item in archive.statements)],
-        budget=int((room if most is None else min(room, most)) / context.estimator.scale),
+        tail=text,
+        budget=budget - runs.tokens,
         reader=context.reader,
         keep=[value for _, value in resources_of(archive.messages, context.options.keep_fields)],
         referred=archive.referred if archive.pages else (),
+        exclude=archive.printed.runs if archive.pages else (),
     )
-    return Beside(sheet.text, len(sheet.facts), sheet.left_out)
+    if runs.left_out:
+        runs = _runs_of(context, archive, [*text, sheet.text], budget - sheet.tokens)
+    said = "\n".join(filter(None, (sheet.text, runs.text)))
+    return Beside(said, len(sheet.facts) + runs.count, sheet.left_out + runs.left_out)
+
+
+def _runs_of(context: Context, archive: Archive, beside: Sequence[str], budget: int) -> RunList:
+    """The runs of random characters that the archive's pages have only marks of."""
+    if not archive.runs or not archive.pages or not archive.printed.runs:
+        return RunList()
+    return run_list(archive.source, archive.pages, tail=beside, budget=budget, reader=context.reader)
 
 
 def live_state(context: Context) -> str:

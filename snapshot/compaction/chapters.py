@@ -14,10 +14,9 @@ from itertools import pairwise
 
 from snapshot.compaction.page_room import Room
 from snapshot.compaction.pagination import Pagination, Stretch, denser
-from snapshot.compaction.printed_text import chaptered
 from snapshot.pages.layout import Layout
 from snapshot.pages.render import PageSpan, Typesetter
-from snapshot.source.repeats import fold_repeats, folded_offset, original_span
+from snapshot.source.repeats import fold_chapters, fold_repeats, folded_offset, original_span
 from snapshot.source.source import Source
 
 __all__ = ["CHAPTERS", "Setter", "without_chapters"]
@@ -41,11 +40,12 @@ class Setter:
     Args:
         source: the text.
         repeats: whether references are printed in place of lines that were shown before.
+        runs: whether marks are, in place of runs of random characters; only with `repeats`.
         chapter: pages of a chapter; 0: there are none.
     """
 
-    def __init__(self, source: Source, *, repeats: bool, chapter: int) -> None:
-        self.source, self.repeats, self.chapter = source, repeats, chapter
+    def __init__(self, source: Source, *, repeats: bool, chapter: int, runs: bool = False) -> None:
+        self.source, self.repeats, self.chapter, self.runs = source, repeats, chapter, runs
         self._printed: dict[tuple[int, tuple[int, ...]], Source] = {}
         # By name: a reader's layouts have different ones.
         self._typesetters: dict[str, Typesetter] = {}
@@ -60,7 +60,7 @@ class Setter:
             return self.source
         key = visible_from, chapters
         if key not in self._printed:
-            self._printed[key] = chaptered(self.source, (visible_from, *chapters))
+            self._printed[key] = fold_chapters(self.source, (visible_from, *chapters), runs=self.runs)
         return self._printed[key]
 
     def set(self, plan: Sequence[tuple[Layout, int]], left_out: int) -> Pagination:
@@ -126,7 +126,7 @@ class Setter:
 
     def _alone(self, start: int) -> Source:
         """The text with references to what stands from an offset on, and to nothing before."""
-        return fold_repeats(self.source, visible_from=start) if self.repeats else self.source
+        return fold_repeats(self.source, visible_from=start, runs=self.runs) if self.repeats else self.source
 
     def _up_to_edge(
         self, printed: Source, layout: Layout, at: int, stop: int, filled: int

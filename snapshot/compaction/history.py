@@ -228,7 +228,7 @@ histories = Histories()
 def forget() -> None:
     """Forget all that is known of conversations from earlier calls: it only saves time."""
     from snapshot.facts import survey
-    from snapshot.source import folding, repeats, source
+    from snapshot.source import folding, repeats, run_marks, source
     from snapshot.transcripts import continued
 
     histories.clear()
@@ -236,4 +236,5 @@ def forget() -> None:
     source.forget()
     folding.forget()
     repeats.forget()
+    run_marks.forget()
     survey.forget()

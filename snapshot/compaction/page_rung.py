@@ -21,6 +21,7 @@ from snapshot.compaction.pagination import Pagination
 from snapshot.compaction.summary.offline import Digested, digest
 from snapshot.compaction.verbatim import fitted
 from snapshot.pages.layout import Layout, layout_for, layout_ways
+from snapshot.source.run_marks import VERSION
 
 __all__ = ["PageRung"]
 
@@ -120,6 +121,7 @@ def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: in
     source = archive.source
     # Pages from before references were printed go on without.
     repeats = former is None or bool(context.former and context.former.printed_pages)
+    runs = repeats if former is None or context.former is None else bool(context.former.runs)
     body = bytes_left(context, around.undrawn)
     if body is not None:
         body -= min(_BYTES_A_TOKEN * _facts_room(context), int(_FACTS_IN_BODY * max(0, body)))
@@ -130,6 +132,7 @@ def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: in
         room=max(0, min(room, most // layout.tokens)),
         former=former,
         repeats=repeats,
+        runs=runs,
         threads=context.options.threads,
     )
 
@@ -164,6 +167,7 @@ def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: in
         pages=pagination.spans,
         printed_pages=pagination.printed_spans if repeats else (),
         first_reference=pagination.first_reference,
+        runs=VERSION if runs else 0,
         tiers=pagination.tiers,
         prices=tuple(page.tokens for page in pagination.pages),
         sizes=pagination.sizes,

@@ -48,12 +48,15 @@ def paginate(
     goal_tokens: int | None = None,
     former: Pagination | None = None,
     repeats: bool = False,
+    runs: bool = False,
     threads: int | None = None,
 ) -> Pagination:
     """The pages of `source` for `layout`'s reader: the arguments are those of `Paginator` and `within`."""
     # A part of a message has no chapters: it is set once.
     pages = min(most_pages, most_tokens // layout.tokens) if repeats or former is not None else 0
-    paginator = Paginator(source, layout, room=pages, former=former, repeats=repeats, threads=threads)
+    paginator = Paginator(
+        source, layout, room=pages, former=former, repeats=repeats, runs=runs, threads=threads
+    )
     return paginator.within(
         most_pages=most_pages, most_tokens=most_tokens, most_bytes=most_bytes, goal_tokens=goal_tokens
     )
@@ -69,6 +72,7 @@ class Paginator:
         former: pages of an earlier compaction that these continue; all but the last stay as they are, so
             that the provider's prompt cache holds.
         repeats: print references in place of blocks of lines that were shown before.
+        runs: print marks in place of runs of random characters; only with `repeats`.
         threads: pages drawn at once.
     """
 
@@ -80,10 +84,12 @@ class Paginator:
         room: int,
         former: Pagination | None = None,
         repeats: bool = False,
+        runs: bool = False,
         threads: int | None = None,
     ) -> None:
         self._layout, self._former, self._threads = layout, former, threads
-        self._setter = Setter(source, repeats=repeats, chapter=max(1, room // CHAPTERS) if room else 0)
+        chapter = max(1, room // CHAPTERS) if room else 0
+        self._setter = Setter(source, repeats=repeats, runs=runs, chapter=chapter)
         # Where there is no room for two pages, all is set anew each time: less is kept free.
         self._margin = _MARGIN if room > 1 else _LEAST_MARGIN
 

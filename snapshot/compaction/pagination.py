@@ -81,7 +81,7 @@ class Pagination:
     @property
     def first_reference(self) -> int:
         """Number (from 1) of the first page with a reference to earlier lines; 0 for none."""
-        repeats = self.printed.repeats
+        repeats = self.printed.references
         if not repeats:
             return 0
         return next((at for at, page in enumerate(self.pages, 1) if repeats[0].start < page.stop), 0)

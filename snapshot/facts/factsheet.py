@@ -78,6 +78,7 @@ def factsheet(
     reader: ModelProfile,
     keep: Sequence[str] = (),
     referred: Sequence[tuple[int, int]] = (),
+    exclude: Iterable[str] = (),
 ) -> Factsheet:
     """The factsheet of `source`.
 
@@ -94,10 +95,11 @@ def factsheet(
             has no room for are left out and counted, as everything is.
         referred: half-open spans of source text, in order, that a page does not show but refers to: a string
             is told to stand where it is shown.
+        exclude: strings that are listed elsewhere, if at all.
     """
     kept = [strict_text(text)[0] for text in dict.fromkeys(keep) if text]
     ranked = [Fact(text, "named", _occurrences(source.text, text)) for text in kept]
-    ranked += ranked_facts(source, tail, exclude=frozenset(kept))
+    ranked += ranked_facts(source, tail, exclude=frozenset(kept).union(exclude))
     # What is too long for its share goes behind everything else, in the same order.
     share = max(1, budget // _SHARE)
     # What so many characters cost at most answers for most strings without counting.

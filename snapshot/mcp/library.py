@@ -59,6 +59,10 @@ class Text(Protocol):
         """The text of a message, by its number in the conversation, from 1."""
         ...
 
+    def run(self, number: int) -> str:
+        """The run of random characters that a mark on a page stands for, by its number, from 1."""
+        ...
+
     def hits(self, words: str, most: int) -> Iterator[Hit]:
         """Places where words stand."""
         ...
@@ -88,6 +92,9 @@ class _Archived:
     def message(self, number: int) -> str:
         return self._archive.message(number)
 
+    def run(self, number: int) -> str:
+        return self._archive.run(number)
+
     def hits(self, words: str, most: int) -> Iterator[Hit]:
         for found in self._archive.search(words, most=most):
             yield Hit(found.page, found.text)
@@ -98,7 +105,9 @@ class _Folder:
 
     def __init__(self, folder: Path) -> None:
         manifest = load_manifest(folder)
-        self._text = read_source(folder, manifest).text
+        self._source = read_source(folder, manifest)
+        self._text = self._source.text
+        self._runs = manifest.source.runs
         self._spans = [(entry.start, entry.stop) for entry in manifest.pages]
 
     @property
@@ -114,6 +123,13 @@ class _Folder:
     def message(self, number: int) -> str:
         raise ArchiveError(f"a folder of pages does not tell message {number} from others: ask for a page")
 
+    def run(self, number: int) -> str:
+        if not 1 <= number <= len(self._runs):
+            raise ArchiveError(
+                f"the pages have {len(self._runs)} runs of random characters, not run {number}"
+            )
+        return self._runs[number - 1]
+
     def hits(self, words: str, most: int) -> Iterator[Hit]:
         for match in re.finditer(re.escape(words), self._text, re.IGNORECASE):
             at = match.start()
@@ -122,6 +138,17 @@ class _Folder:
             most -= 1
             if not most:
                 return
+        for number, run in enumerate(self._runs, 1):
+            if words.lower() in run.lower():
+                yield Hit(self._page_of(number), f"run {number}: {run}")
+                most -= 1
+                if not most:
+                    return
+
+    def _page_of(self, run: int) -> int:
+        """The first page with the mark of a run; 0 where its lines are said by a reference."""
+        at = self._source.place_of_run(run)
+        return next((n for n, (start, stop) in enumerate(self._spans, 1) if start <= at < stop), 0)
 
 
 class Library:

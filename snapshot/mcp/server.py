@@ -1,4 +1,4 @@
-"""The server: tools `search`, `page` and `message`. A wrong call gets one line that says what is right."""
+"""The server: tools `search`, `page`, `message`, `run`. A wrong call gets a line that says what is right."""
 
 from __future__ import annotations
 
@@ -36,10 +36,18 @@ def _tools() -> list[types.Tool]:
     words = {"type": "string", "description": "words to find, without regard to case"}
     page = {"type": "integer", "description": "number of the page, from 1"}
     message = {"type": "integer", "description": "number of the message, as in [n] of the live state"}
+    run = {"type": "integer", "description": "number of the run, as in ✂7✂ on a page"}
     return [
         _tool("search", "Find words in archived messages; the pages they stand on.", "words", words=words),
         _tool("page", "The exact text of a page.", "number", number=page, start=_START),
         _tool("message", "The exact text of an archived message.", "number", number=message, start=_START),
+        _tool(
+            "run",
+            "The run of random characters that a mark on a page stands for.",
+            "number",
+            number=run,
+            start=_START,
+        ),
     ]
 
 
@@ -55,13 +63,14 @@ def answer(library: Library, name: str, arguments: Mapping[str, Any]) -> str:
         if not isinstance(words, str) or not words.strip():
             raise SnapshotError("give the `words` to find")
         return _found(books if not arguments.get("archive") else [_chosen(books, arguments)], words)
-    if name not in ("page", "message"):
-        raise SnapshotError(f"there is no tool {name!r}: there are search, page, message")
+    if name not in ("page", "message", "run"):
+        raise SnapshotError(f"there is no tool {name!r}: there are search, page, message, run")
     number, start = arguments.get("number"), arguments.get("start") or 0
     if type(number) is not int or type(start) is not int or start < 0:
         raise SnapshotError("give `number`, a whole number from 1, and `start` from 0 where a text is long")
     text = _chosen(books, arguments).text
-    return _part(text.page(number) if name == "page" else text.message(number), start)
+    asked = {"page": text.page, "message": text.message, "run": text.run}
+    return _part(asked[name](number), start)
 
 
 def _found(books: list[Book], words: str) -> str:

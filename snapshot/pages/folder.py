@@ -151,7 +151,7 @@ def read_source(folder: Path, manifest: Manifest) -> Source:
         if _digest(text) != entry.sha256:
             raise PageError(f"{path}: changed since the pages were rendered; render them again")
         repeats = tuple(Repeat(*item) for item in entry.repeats)
-        return Source(text, entry.marks, elisions=elisions, repeats=repeats)
+        return Source(text, entry.marks, elisions=elisions, repeats=repeats, runs=entry.runs)
     except OSError as error:
         raise PageError(f"{path}: the source text cannot be read ({error.strerror})") from error
     except (ValueError, IndexError) as error:
@@ -367,7 +367,7 @@ def _refers_as_told(source: Source, manifest: Manifest) -> bool:
     """Whether the references of a source stand for as many characters as its manifest says."""
     chars = manifest.source.original_chars
     try:
-        return len(expand_repeats(source.text, source.marks, most=chars)) == chars
+        return len(expand_repeats(source.text, source.marks, most=chars, runs=source.runs)) == chars
     except ValueError:
         return False
 
@@ -460,13 +460,20 @@ def _manifest(
             repeats=tuple(
                 (item.start, item.stop, item.original_start, item.original_stop) for item in source.repeats
             ),
+            runs=source.runs,
         ),
         totals=Totals(
             pages=len(entries),
             tokens=sum(entry.tokens for entry in entries),
-            text_tokens=text_tokens(expand_repeats(source.text, source.marks), layout.reader),
+            text_tokens=text_tokens(
+                expand_repeats(source.text, source.marks, runs=source.runs), layout.reader
+            ),
         ),
-        guide=reading_guide(way=layout.way, repeats=bool(source.repeats), marks=first_marks(source.text)),
+        guide=reading_guide(
+            way=layout.way,
+            repeats=bool(source.references),
+            marks=first_marks(source.text, runs=bool(source.runs)),
+        ),
         pages=tuple(entries),
     )
 

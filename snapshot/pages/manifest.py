@@ -52,6 +52,7 @@ Name: TypeAlias = Annotated[str, Meta(max_length=1000)]
 Words: TypeAlias = Annotated[str, Meta(max_length=100_000)]
 PageFile: TypeAlias = Annotated[str, Meta(pattern=r"\Apage-[0-9]{4,9}-[0-9a-f]{12}\.png\Z")]
 SourceFile: TypeAlias = Annotated[str, Meta(pattern=r"\Asource-[0-9a-f]{12}\.txt\Z")]
+Run: TypeAlias = Annotated[str, Meta(min_length=65, max_length=1 << 24)]
 Surrogate: TypeAlias = Annotated[int, Meta(ge=0xD800, le=0xDFFF)]
 
 
@@ -126,7 +127,8 @@ class SourceEntry(Struct, frozen=True):
         folded: source characters that no page shows, by kind of fold.
         code_points: characters printed as code points, by script or kind.
         repeats: references to lines that were shown before: the half-open span of each, and that of the text
-            without references that it stands for.
+            without references that it stands for. Marks of runs are among them.
+        runs: runs of random characters, each once: the mark with number N stands for the Nth.
     """
 
     file: SourceFile
@@ -138,6 +140,7 @@ class SourceEntry(Struct, frozen=True):
     folded: dict[Name, Some] = {}
     code_points: dict[Name, Some] = {}
     repeats: tuple[tuple[Count, Count, Count, Count], ...] = ()
+    runs: tuple[Run, ...] = ()
 
     @property
     def original_chars(self) -> int:

@@ -314,6 +314,7 @@ def render(
     font: str | Path | None = None,
     reasoning: bool = True,
     repeats: bool = False,
+    runs: bool = False,
     threads: int | None = None,
     compress: str = "default",
     redact: bool | Redactor = True,
@@ -328,6 +329,8 @@ def render(
         reasoning: include what the model thought, where `source` is a transcript.
         repeats: print references in place of lines of a transcript that were shown before; spans are then
             those of `source_of(transcript, repeats=True)`.
+        runs: with `repeats`, print marks in place of runs of more than 64 random characters as well, as
+            `snapshot render` does; `Source.runs` has their texts.
         threads: how many pages are made at once; the bytes do not depend on it.
         compress: "default", "fast" (large files, soon done) or "small" (slow); the pixels are the same.
         redact: replace the credentials in a transcript, or a redactor of one's own, which then says how
@@ -343,7 +346,7 @@ def render(
 
             redactor = redact if isinstance(redact, Redactor) else Redactor()
             source = redactor.transcript(source)
-        source = source_of(source, reasoning=reasoning, repeats=repeats)
+        source = source_of(source, reasoning=reasoning, repeats=repeats, runs=runs)
     elif isinstance(source, str):
         source = Source(source)
     chosen = layout if isinstance(layout, Layout) else layout_for(model, name=layout)

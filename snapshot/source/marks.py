@@ -24,6 +24,7 @@ __all__ = [
     "PAD",
     "PAGE_MARKS",
     "REPEAT",
+    "RUN_MARK",
     "SCOPE",
     "SOURCE_MARKS",
     "TAB",
@@ -42,6 +43,9 @@ SCOPE = "⁋"
 FIELD = "‣"
 ELIDED = "✂"
 REPEAT = "⇐"
+
+RUN_MARK = re.compile(rf"{ELIDED}(\d{{1,9}}){ELIDED}[^{ELIDED}\n]{{1,80}}{ELIDED}")
+"""What stands for a run of random characters: `✂7✂hex 128 3f78a5..9be1c2✂`."""
 
 SOURCE_MARKS = SCOPE + FIELD + ELIDED + REPEAT
 PAGE_MARKS = NEWLINE + TAB + OPEN + CLOSE + DIGITS + SOURCE_MARKS
@@ -68,6 +72,9 @@ _NOTES = {
     "⁋error N of call N.",
     "arguments": "‣ names an argument of a call: ‣name=text or ‣name:JSON.",
     "elisions": "✂…✂ says what was left out here.",
+    "runs": "✂7✂hex 128 3f78a5..9be1c2✂ stands for run 7 of random characters (kind, length, first and last "
+    "ones): all of it\nis text behind the pages, or else in the archive (`read_archive` with `run`, where "
+    "that tool is offered).",
     "repeats": "⇐ stands for lines shown before: ⇐9 lines as 80 lines up in result 7: WORDS is nine "
     'lines of result 7 that\nbegin with WORDS, "9 lines 3 times" is them three times; ⇐the line above, '
     "5 times more is that line again.",
@@ -108,22 +115,28 @@ _FIRST = {
     "right to left": re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]"),
     "entries": re.compile(SCOPE),
     "arguments": re.compile(FIELD),
-    "elisions": re.compile(ELIDED),
+    "runs": RUN_MARK,
     "repeats": re.compile(REPEAT),
 }
+_ELISION = re.compile(f"{RUN_MARK.pattern}|{ELIDED}")
 _RUN = re.compile(r"[A-Za-z0-9+/_=-]{65,}")
 _DIGIT, _LETTER = re.compile("[0-9]"), re.compile("[A-Za-z]")
 _ONLY_FOREIGN = ("foreign", "right to left")
 
 
-def first_marks(text: str) -> dict[str, int]:
+def first_marks(text: str, *, runs: bool = False) -> dict[str, int]:
     """Where each thing that wants a note first stands in a printed text, by the note's name.
 
     What every text has (ends of lines, runs of blanks) is not among them.
+
+    Args:
+        text: the text.
+        runs: whether runs of random characters are marks in it, so that none is left to be told of.
     """
     skipped = _ONLY_FOREIGN if text.isascii() else ()
     found = {name: pattern.search(text) for name, pattern in _FIRST.items() if name not in skipped}
-    found["long"] = next(filter(_is_random, _RUN.finditer(text)), None)
+    found["elisions"] = next((match for match in _ELISION.finditer(text) if match[1] is None), None)
+    found["long"] = None if runs else next(filter(_is_random, _RUN.finditer(text)), None)
     return {name: match.start() for name, match in found.items() if match is not None}
 
 

@@ -16,18 +16,18 @@ References go to earlier text that is itself shown in full, never to another ref
 stands before `visible_from`, and not over lines that a terminal's carriage returns may part or join, so that
 they hold for what a page prints as well. Each depends on nothing behind its own entry, so that a source that
 grows by whole entries keeps the text it had. The mark is real only where `Source.marks` says so: no source
-forges one.
+forges one. Runs of random characters are printed as marks besides, see `snapshot.source.run_marks`.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
-from snapshot.source.marks import REPEAT
-from snapshot.source.text import Elision, Moved, Repeat, Source
+from snapshot.source.marks import ELIDED, REPEAT, RUN_MARK
+from snapshot.source.text import Moved, Repeat, Source, marks_of
 
 __all__ = ["expand_repeats", "fold_chapters", "fold_repeats", "folded_offset", "original_span"]
 
@@ -39,7 +39,7 @@ _REFERENCE = re.compile(
 )
 
 
-def fold_repeats(source: Source, *, visible_from: int = 0) -> Source:
+def fold_repeats(source: Source, *, visible_from: int = 0, runs: bool = False) -> Source:
     """The source with references in place of blocks that it has shown before.
 
     Spans, marks and elisions are those of the new text; `repeats` says what each reference stands for.
@@ -48,15 +48,20 @@ def fold_repeats(source: Source, *, visible_from: int = 0) -> Source:
         source: source text without references.
         visible_from: offset in it from which on the reader sees it. What stands before stays as it is, and
             nothing refers to it.
+        runs: print marks in place of runs of random characters as well (see `snapshot.source.run_marks`).
     """
     if visible_from >= len(source.text):
         return source
+    if runs:
+        from snapshot.source.run_marks import folded_with_runs
+
+        return folded_with_runs(source, visible_from)
     from snapshot.source.folding import folded
 
     return folded(source, visible_from)
 
 
-def fold_chapters(source: Source, starts: Sequence[int]) -> Source:
+def fold_chapters(source: Source, starts: Sequence[int], *, runs: bool = False) -> Source:
     """The source in chapters, each with references to what itself has shown, and none to an earlier one.
 
     From the start of any chapter on, it is what the chapters from that one on are alone.
@@ -64,11 +69,12 @@ def fold_chapters(source: Source, starts: Sequence[int]) -> Source:
     Args:
         source: source text without references.
         starts: offset in it of each chapter, ascending; what stands before the first stays as it is.
+        runs: as for `fold_repeats`.
 
     Raises:
         ValueError: a chapter begins within lines that the one before it says by a reference.
     """
-    return _lately.folded(source, tuple(starts))
+    return _lately.folded(source, tuple(starts), runs)
 
 
 def forget() -> None:
@@ -80,22 +86,22 @@ class _Lately:
     """The last sources that were folded in chapters: a compaction asks for the same one many times."""
 
     def __init__(self) -> None:
-        self._known: list[tuple[Source, tuple[int, ...], Source]] = []  # the newest last
+        self._known: list[tuple[Source, tuple[int, ...], bool, Source]] = []  # the newest last
 
-    def folded(self, source: Source, starts: tuple[int, ...]) -> Source:
-        for given, at, folded in reversed(self._known):
-            if given is source and at == starts:
+    def folded(self, source: Source, starts: tuple[int, ...], runs: bool) -> Source:
+        for given, at, with_runs, folded in reversed(self._known):
+            if at == starts and with_runs is runs and (given is source or given == source):
                 return folded
-        folded = _in_chapters(source, starts)
-        self._known = [*self._known, (source, starts, folded)][-_MOST:]
+        folded = _in_chapters(source, starts, runs)
+        self._known = [*self._known, (source, starts, runs, folded)][-_MOST:]
         return folded
 
 
 _lately = _Lately()
 
 
-def _in_chapters(source: Source, starts: Sequence[int]) -> Source:
-    folds = [fold_repeats(source, visible_from=start) for start in starts]
+def _in_chapters(source: Source, starts: Sequence[int], runs: bool) -> Source:
+    folds = [fold_repeats(source, visible_from=start, runs=runs) for start in starts]
     if len(folds) == 1 or not any(folded.repeats for folded in folds):
         return folds[0] if folds else source
     pieces = [source.text[: starts[0]]]
@@ -116,43 +122,49 @@ def _in_chapters(source: Source, starts: Sequence[int]) -> Source:
     moved = Moved(repeats)
     begins = moved.all([start for start, _ in source.spans])
     ends = moved.all([stop for _, stop in source.spans])
+    offsets = moved.all([item.offset for item in source.elisions])
+    text = "".join(pieces)
+    own = (at for repeat in repeats for at in marks_of(text, repeat))
     return replace(
         source,
-        text="".join(pieces),
-        marks=tuple(sorted([*moved.all(source.marks), *(repeat.start for repeat in repeats)])),
+        text=text,
+        marks=tuple(sorted([*moved.all(source.marks), *own])),
         spans=tuple(zip(begins, ends, strict=True)),
         elisions=tuple(
-            Elision(offset, item.media_type, item.size)
-            for item, offset in zip(
-                source.elisions, moved.all([item.offset for item in source.elisions]), strict=True
-            )
+            replace(item, offset=offset) for item, offset in zip(source.elisions, offsets, strict=True)
         ),
         repeats=tuple(repeats),
+        runs=folds[0].runs,
     )
 
 
-def expand_repeats(text: str, marks: Iterable[int], *, most: int | None = None) -> str:
+def expand_repeats(
+    text: str, marks: Iterable[int], *, most: int | None = None, runs: Sequence[str] = ()
+) -> str:
     """The text that `fold_repeats` was given, from the one that it gave and the offsets of its marks.
 
     Args:
         text: folded text.
         marks: offsets in it of its marks, those of references among them.
         most: characters that it may become; None: any.
+        runs: the runs of random characters that its marks name by their numbers.
 
     Raises:
         ValueError: a reference goes to what is not there (the text is only a part, or no folded one), or
             there would be more than `most` characters.
     """
-    genuine = {mark for mark in marks if text[mark] == REPEAT}
+    genuine = {mark for mark in marks if text[mark] in REPEAT + ELIDED}
     shown = _split(text)
     original: list[str] = []
     offset = length = 0
     for number, line in enumerate(shown):
         match = _REFERENCE.fullmatch(line) if offset in genuine else None
-        offset += len(line)
+        begin, offset = offset, offset + len(line)
         if match is None:
-            original.append(line)
-            length += len(line)
+            if runs and ELIDED in line:
+                shown[number] = _with_runs(line, begin, genuine, runs)
+            original.append(shown[number])
+            length += len(shown[number])
             continue
         if match["more"]:
             lines, times, up = 1, int(match["more"]), 1
@@ -165,7 +177,37 @@ def expand_repeats(text: str, marks: Iterable[int], *, most: int | None = None) 
         if most is not None and length > most:
             raise ValueError(f"line {number + 1} makes more than {most:,} characters of the text")
         original += block * times
+    if most is not None and runs and length > most:
+        raise ValueError(f"there are more than {most:,} characters of the text")
     return "".join(original)
+
+
+def _with_runs(line: str, begin: int, genuine: Container[int], runs: Sequence[str]) -> str:
+    """A line that begins at an offset, with what the marks of runs in it stand for.
+
+    Every mark of something elided has another at its end; that of a run has one behind its number as well.
+    """
+    pieces: list[str] = []
+    done = at = 0
+    while (at := line.find(ELIDED, at)) >= 0:
+        if begin + at not in genuine:
+            at += 1
+            continue
+        match = RUN_MARK.match(line, at)
+        if match is not None and begin + match.end(1) in genuine and begin + match.end() - 1 in genuine:
+            number = int(match[1])
+            if not 0 < number <= len(runs):
+                raise ValueError(f"there is no run {number}")
+            pieces += (line[done:at], runs[number - 1])
+            done = at = match.end()
+            continue
+        at += 1
+        while (at := line.find(ELIDED, at)) >= 0 and begin + at not in genuine:
+            at += 1
+        if at < 0:
+            break
+        at += 1
+    return "".join((*pieces, line[done:]))
 
 
 def original_span(source: Source, start: int, stop: int) -> tuple[int, int]:

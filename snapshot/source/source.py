@@ -48,7 +48,9 @@ __all__ = ["Elision", "Source", "forget", "slice_of", "source_of", "strict_text"
 _MOST, _FEW = 4, 16
 
 
-def source_of(transcript: Transcript, *, reasoning: bool = True, repeats: bool = False) -> Source:
+def source_of(
+    transcript: Transcript, *, reasoning: bool = True, repeats: bool = False, runs: bool = False
+) -> Source:
     """The source text of `transcript`.
 
     A transcript of the format "text" is a document, not a conversation: it is its text alone.
@@ -57,9 +59,10 @@ def source_of(transcript: Transcript, *, reasoning: bool = True, repeats: bool =
         transcript: what to print.
         reasoning: include what the model thought.
         repeats: print references in place of blocks of lines that were shown before (see `fold_repeats`).
+        runs: with `repeats`, print marks in place of runs of random characters as well.
     """
     source = _written(transcript, reasoning=reasoning)
-    return fold_repeats(source) if repeats else source
+    return fold_repeats(source, runs=runs) if repeats else source
 
 
 def _written(transcript: Transcript, *, reasoning: bool) -> Source:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Elision", "Moved", "Repeat", "Source", "slice_of"]
+from snapshot.source.marks import ELIDED, REPEAT
+
+__all__ = ["Elision", "Moved", "Repeat", "Source", "marks_of", "slice_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +24,11 @@ class Elision:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A reference to lines that were shown before.
+    """A reference to lines that were shown before, or the mark of a run of random characters.
 
     Attributes:
-        start, stop: half-open span of the reference in source text.
-        original_start, original_stop: half-open span that it stands for in the text without references.
+        start, stop: half-open span of the reference or mark in source text.
+        original_start, original_stop: half-open span that it stands for in the text without any.
     """
 
     start: int
@@ -45,7 +47,8 @@ class Source:
         spans: half-open span of each message of the transcript, in order; they partition `text`.
         elisions: what was replaced by its description.
         repeats: references to earlier lines, and what of the original text each stands for (see
-            `snapshot.source.repeats`).
+            `snapshot.source.repeats`); marks of runs are among them (`snapshot.source.run_marks`).
+        runs: the runs of random characters of the whole original text, each once: mark N is of `runs[N - 1]`.
     """
 
     text: str
@@ -53,12 +56,33 @@ class Source:
     spans: tuple[tuple[int, int], ...] = ()
     elisions: tuple[Elision, ...] = ()
     repeats: tuple[Repeat, ...] = ()
+    runs: tuple[str, ...] = ()
+
+    @property
+    def references(self) -> tuple[Repeat, ...]:
+        """Those of `repeats` that are references to earlier lines."""
+        if not self.runs:
+            return self.repeats
+        return tuple(one for one in self.repeats if self.text[one.start] == REPEAT)
+
+    def place_of_run(self, number: int) -> int:
+        """Offset of the first mark of a run; -1 where there is none."""
+        mark = f"{ELIDED}{number}{ELIDED}"
+        return next((one.start for one in self.repeats if self.text.startswith(mark, one.start)), -1)
 
 
 def slice_of(source: Source, start: int, stop: int) -> Source:
     """The half-open span of a source as a source of its own; spans, elisions and repeats are left behind."""
     low, high = bisect_left(source.marks, start), bisect_left(source.marks, stop)
     return Source(source.text[start:stop], tuple(mark - start for mark in source.marks[low:high]))
+
+
+def marks_of(text: str, repeat: Repeat) -> Iterator[int]:
+    """Offsets of the marks that a reference in a text has, or the mark of a run."""
+    yield repeat.start
+    if text[repeat.start] == ELIDED:
+        yield text.index(ELIDED, repeat.start + 1)
+        yield repeat.stop - 1
 
 
 class Moved:
