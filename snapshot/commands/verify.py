@@ -13,7 +13,6 @@ from snapshot.commands._console import (
     FAILED,
     known_as,
     like_argument,
-    pages_folder,
     print_json,
     read_input,
     refuse_overwriting,
@@ -21,6 +20,7 @@ from snapshot.commands._console import (
     tell,
 )
 from snapshot.commands._progress import progress
+from snapshot.commands._sessions import pages_folder
 from snapshot.commands._table import folded
 
 if TYPE_CHECKING:
