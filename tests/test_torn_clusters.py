@@ -11,7 +11,7 @@ from tests.conftest import read_back, small
 
 FAMILY = "👩\u200d👩\u200d👧\u200d👦"
 CLUSTERS = (
-    FAMILY, "a" + "\u0301" * 9, "e\u0301", "\u200d\u200d", "\u0301", "क्षि" * 2, 
+    FAMILY, "a" + "\u0301" * 9, "e\u0301", "\u200d\u200d", "\u0301", "क्षि" * 2,
     "🏴\U000e0067\U000e0062\U000e007f",
     "👍🏽", "🇩🇪", "ع" * 4, "日本", "😀", "x", " ", "\n",
 )  # fmt: skip
