@@ -9,6 +9,16 @@ from typing import Any
 from snapshot.ledger import Ledger, ledger_of, ledger_text
 from snapshot.messages import Message, Opaque, Text, ToolCall, ToolResult
 
+STEPS = [
+    "Map the old models", "Port the query layer", "Write the data migration", "Backfill the audit table",
+    "Delete the compatibility shim", "Update the runbook",
+]  # fmt: skip
+
+
+def todos(*states: str, key: str = "content") -> list[dict[str, str]]:
+    """The first steps of a plan, each with its state, as tools for plans take them."""
+    return [{key: text, "status": state} for text, state in zip(STEPS, states, strict=False)]
+
 
 def words(text: str) -> int:
     """A count of tokens that is easy to follow: four characters each."""

@@ -20,9 +20,9 @@ from snapshot.errors import ArchiveError
 from snapshot.messages import Message, Text, ToolCall, ToolResult
 from snapshot.requests import APIS
 from snapshot.requests.check import check
+from tests.compacting import MODELS, VISION, shrink, texts
 from tests.conftest import examples
 from tests.conversations import conversations, long_conversation
-from tests.test_compaction import MODELS, VISION, shrink, texts
 
 
 @settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])

@@ -16,8 +16,8 @@ from snapshot.messages import File, Image, Message, Text, ToolCall, ToolResult, 
 from snapshot.models.ids import profile_for
 from snapshot.requests import APIS
 from snapshot.requests.check import check
+from tests.compacting import MODELS
 from tests.conftest import case
-from tests.test_compaction import MODELS
 from tests.test_requests_limits import BEYOND, conversation, document, image
 
 OPUS = "claude-opus-4-8"

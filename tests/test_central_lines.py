@@ -19,8 +19,8 @@ from snapshot.models.ids import profile_for
 from snapshot.models.tokens import text_tokens
 from snapshot.requests import APIS
 from snapshot.transcripts import from_messages
+from tests.compacting import MODELS, VISION, texts
 from tests.conversations import image_parts, long_conversation, png
-from tests.test_compaction import MODELS, VISION, texts
 
 READER = profile_for(VISION)
 

@@ -16,9 +16,9 @@ from snapshot.compaction.usage import context_usage
 from snapshot.messages import File, Image, Message, Usage
 from snapshot.models.ids import profile_for
 from snapshot.transcripts import from_messages
+from tests.compacting import VISION
 from tests.conftest import case
 from tests.conversations import long_conversation
-from tests.test_compaction import VISION
 
 
 def test_occupancy_goes_by_what_was_reported():

@@ -20,11 +20,11 @@ from snapshot.transcripts import load
 from tests.conftest import HERE
 from tests.test_docs import talk
 
-FORMER, SECOND = (
+FORMER, SECOND, THIRD = (
     json.loads((HERE / "data" / f"{name}.json").read_text(encoding="utf-8"))
-    for name in ("former_words", "former_words_2")
+    for name in ("former_words", "former_words_2", "former_words_3")
 )
-"""Archives in their requests, made by versions whose words were the first and the second."""
+"""Archives in their requests, made by versions whose words were the first, the second and the third."""
 
 
 def words(messages: tuple[Message, ...]) -> list[str]:
@@ -119,9 +119,11 @@ def test_a_request_says_each_thing_once():
     assert "Exact strings on the pages" not in whole
     assert "tab" not in next(text for text in said if text.startswith(OPENING))
     lead = next(text for text in said if text.startswith(OPENING))
-    assert "The request that is live is the last one that the user made, wherever it stands" in lead
+    flowing = " ".join(lead.split())
+    assert "What is asked of you is what the user said last, wherever it stands" in flowing
+    assert "An earlier request is live as far as the last one adds to it" in flowing
     assert "read_archive" in lead
-    assert any(text.startswith(CLOSING) and "What is to be done now is the last" in text for text in said)
+    assert any(text.startswith(CLOSING) and "what the user asked for last" in text for text in said)
 
 
 # --- what was sent stays
@@ -173,7 +175,7 @@ def test_a_note_comes_before_the_first_page_that_wants_it_and_nothing_before_cha
 # --- old words
 
 
-@pytest.mark.parametrize(("former", "version"), [(FORMER, 1), (SECOND, 2)])
+@pytest.mark.parametrize(("former", "version"), [(FORMER, 1), (SECOND, 2), (THIRD, 3)])
 def test_an_archive_of_former_words_is_found_in_its_request(former, version):
     archive = Archive.from_json(json.dumps(former["archive"]))
     assert archive.words == version < WORDS
@@ -187,11 +189,11 @@ def test_an_archive_of_former_words_is_found_in_its_request(former, version):
         replace(archive, words=WORDS).restore(there)
 
 
-@pytest.mark.parametrize("former", [FORMER, SECOND])
+@pytest.mark.parametrize("former", [FORMER, SECOND, THIRD])
 @pytest.mark.parametrize("stale", [False, True])
 def test_what_is_gone_on_with_keeps_its_words_unless_its_pages_are_set_anew(former, stale):
     archive = Archive.from_json(json.dumps(former["archive"]))
-    assert archive.stale, "marks are drawn otherwise now"
+    assert archive.stale is (archive.words < 3), "marks are drawn otherwise since the third words"
     archive = replace(archive, stale=stale)
     lead = former["request"]["messages"][0]["content"][1]["text"]
     assert words(archive_messages(archive))[0] == lead
@@ -207,8 +209,12 @@ def test_what_is_gone_on_with_keeps_its_words_unless_its_pages_are_set_anew(form
     assert done.archive.words == (WORDS if stale else archive.words)
     said = parts_of(done.request("anthropic"))
     assert lead in said or stale or archive.words > 1, "the second words go by what is on the first page"
-    assert any("is that many blanks." in text for text in said) is not stale
-    assert any("the gap behind it is none" in text for text in said) is stale
+    drawn_anew = stale or archive.words >= 3
+    assert any("is that many blanks." in text for text in said) is not drawn_anew
+    assert any("the gap behind it is none" in text for text in said) is drawn_anew
+    assert any("All earlier ones are dealt with" in text for text in said) is (
+        not stale and archive.words > 1
+    )
     assert Archive.from_json(done.archive.to_json()).words == done.archive.words
 
 

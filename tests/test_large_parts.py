@@ -11,7 +11,7 @@ from snapshot.messages import Message, Text, ToolCall, ToolResult, Transcript
 from snapshot.models.ids import profile_for
 from snapshot.requests import APIS
 from snapshot.requests.check import check
-from tests.test_compaction import BLIND, MODELS, texts
+from tests.compacting import BLIND, MODELS, texts
 
 LOG = "\n".join(f"{number:06d} INFO worker-{number % 7} took job {number * 37}" for number in range(4000))
 LOG = LOG[:90_000] + "\nERROR 4711 at ZEBRA-77\n" + LOG[90_000:]

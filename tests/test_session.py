@@ -2,56 +2,24 @@
 
 from __future__ import annotations
 
-import gc
 import json
-import os
-import stat
 import subprocess
 import sys
-from contextlib import closing, suppress
-from dataclasses import replace
+from contextlib import closing
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
-from snapshot.compaction.boundaries import repair
-from snapshot.errors import (
-    CannotFit,
-    SessionBusy,
-    SessionDamaged,
-    SessionError,
-    StaleCompaction,
-    SummarizerRequired,
-)
-from snapshot.messages import Image, Message, Text, ToolCall, ToolResult
-from snapshot.requests import APIS, request
-from snapshot.requests.check import check
-from snapshot.session import Checkpoint, History, Plan, Store
-from snapshot.session.tree import Node, ancestor_at, jump_of, open_calls
-from tests.conftest import case, examples
-from tests.conversations import SMALL_PNG, conversations, long_conversation
+from snapshot.errors import SessionBusy, SessionError, StaleCompaction
+from snapshot.messages import Image, Message, Text
+from snapshot.session import Checkpoint, Plan, Store
+from snapshot.session.tree import Node, ancestor_at, jump_of
+from tests.conftest import case
+from tests.conversations import SMALL_PNG
+from tests.session_histories import MODEL, SUM, history, ids, store
 from tests.session_model import act, answer, calling, result, turn, user
 
-MODEL = "claude-opus-4-8"
-SUM = Checkpoint("summary", "", (user("Sum of it all."),), MODEL)
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store(tmp_path / "s.sqlite", create=True) as made:
-        yield made
-
-
-@pytest.fixture
-def history(store) -> History:
-    return store.create("talk", model=MODEL, messages=[*turn("one"), *turn("two"), *turn("three")])
-
-
-def ids(history: History, **where: str) -> list[str]:
-    return [node for node, _ in history.path(**where)]
+__all__ = ["history", "store"]  # fixtures: pytest finds them here
 
 
 # --- case 031: a compaction planned on a conversation that changes before it is committed
@@ -114,6 +82,7 @@ def dump(path: Path) -> list[str]:
 CHILD = """
 import json, sys
 from snapshot.session import Store
+from tests.session_histories import MODEL, SUM, history, ids, store
 from tests.session_model import act
 plans = {}
 for line in sys.stdin:
@@ -255,258 +224,6 @@ def test_two_agents_have_two_histories(store, history):
         store.create("talk", "scout")
 
 
-# --- compaction
-
-
-def test_compaction_twice_and_on(store):
-    whole = long_conversation(80, size=2000).messages
-    history = store.create("long", model=MODEL, format="anthropic", messages=whole[:241])
-    done, projections = [], []
-    for messages in ((), whole[241:]):
-        history.append(messages)
-        done.append(history.compact(window=70_000).checkpoint)
-        projections.append(history.project())
-        assert (done[-1].kind, projections[-1].made_for) == ("snapshot", MODEL)
-        assert projections[-1].ids[0] == done[-1].first_kept
-    assert [message for _, message in history.path()] == list(whole), "the record is as it was"
-    path = ids(history)
-    once, twice = (path.index(projection.ids[0]) for projection in projections)
-    assert twice > once
-    # Older checkpoints are never sent, and pages that stay as they were are stored once.
-    said = str(projections[1].transcript.messages)
-    assert said.count("ARCHIVE OF EARLIER") == 1
-    pages = [len(checkpoint.archive.pages) for checkpoint in done]
-    assert max(pages) <= store.database.value("SELECT count(*) FROM blobs") < sum(pages)
-
-
-def test_what_only_became_a_line_is_a_checkpoint_too_and_made_once(store):
-    """Results that came again later are enough: no pages, and the second time nothing to do."""
-    body = Text("\n".join(f"line {number} of the file" for number in range(400)))
-    messages = [user("Watch the file.")]
-    for number in range(12):
-        call = Message("assistant", (ToolCall(f"c{number}", "Read", '{"path": "a.py"}'),))
-        messages += [call, Message("tool", (ToolResult(f"c{number}", (body,)),)), Message("assistant", ())]
-    messages += [answer(), *turn("more"), *turn("and more")]
-    history = store.create("watch", model=MODEL, messages=messages)
-    done = history.compact(window=30_000)
-    assert done.checkpoint is not None
-    assert done.checkpoint.kind == "elision"
-    sent = history.project()
-    assert "".join(map(str, sent.transcript.messages)).count("line 399 of the file") == 2  # of the tail
-    assert [message for _, message in history.path()] == messages
-    again = history.compact(window=30_000)
-    assert again.checkpoint is None
-    assert again.report.no_op
-    history.append(turn("still more " * 4000))
-    assert history.compact(window=30_000).checkpoint
-
-
-def test_a_compaction_that_does_nothing_writes_nothing(history):
-    before = history.branch()
-    done = history.compact(window=200_000)
-    assert done.report.no_op
-    assert done.checkpoint is None
-    assert history.branch() == before
-
-
-def images(sent):
-    parts = (part for message in sent.transcript.messages for part in message.parts)
-    return [part.data for part in parts if isinstance(part, Image)]
-
-
-@pytest.mark.parametrize("model", ["glm-4.6", "gpt-3.5-turbo", "deepseek-chat"])
-def test_a_model_without_vision_is_sent_no_page(store, model):
-    long = long_conversation(400, size=2000)
-    history = store.create("long", model=MODEL, format="anthropic", messages=long.messages)
-    assert history.compact(window=60_000).checkpoint
-    assert images(history.project())
-    history.set_model(model)
-    sent = history.project()
-    assert not images(sent)
-    assert sent.made_for == ""
-    assert "Images of earlier messages" not in str(sent.lead)
-    assert [message for _, message in sent.kept] == list(long.messages[len(long.messages) - len(sent.kept) :])
-
-
-def test_the_same_pages_go_to_a_model_that_reads_the_same(store):
-    history = store.create("long", model=MODEL, format="anthropic", messages=long_conversation(60).messages)
-    assert history.compact(window=8000).checkpoint
-    sent = history.project()
-    history.set_model("claude-opus-5")
-    assert history.project().lead == sent.lead
-
-
-def test_another_reader_gets_pages_of_its_own(store):
-    history = store.create("long", model=MODEL, format="anthropic", messages=long_conversation(60).messages)
-    assert history.compact(window=8000).checkpoint
-    record, former = history.path(), history.project()
-    history.set_model("gpt-5.5")
-    sent = history.project()
-    assert sent.made_for == "gpt-5.5", "before it is compacted again, too"
-    assert images(sent)
-    assert images(sent) != images(former)
-    history.append(turn("another"))
-    assert history.project().lead == sent.lead, "what is new is added at the end"
-    assert history.path()[: len(record)] == record
-    done = history.compact(window=8000)
-    assert done.checkpoint is not None
-    assert done.checkpoint.archive is not None
-    assert done.checkpoint.archive.layout.startswith("gpt")
-    assert history.project().made_for == "gpt-5.5"
-
-
-def test_credentials_are_redacted_in_what_is_archived(store):
-    key = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
-    messages = list(long_conversation(60).messages)
-    messages[6:6] = turn(f"use the token {key} for it")
-    history = store.create("long", model=MODEL, format="anthropic", messages=messages)
-    done = history.compact(window=8000)
-    assert done.checkpoint is not None
-    assert done.checkpoint.archive is not None
-    assert dict(done.checkpoint.redactions) == {"github-token": 1}
-    assert key not in done.checkpoint.archive.to_json()
-    assert key not in str(history.project().transcript)
-    history.retry(ids(history)[20])
-    assert history.compact(window=1500, redact=False).report.redactions == {}
-
-
-# --- the file
-
-
-def test_files_are_the_users_alone(tmp_path):
-    path = tmp_path / "deep" / "er" / "s.sqlite"
-    with Store(path, create=True) as store:
-        store.create("talk", messages=turn())
-        files = list(path.parent.iterdir())
-        assert len(files) == 3, "the log stands beside it"
-        assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
-    assert {stat.S_IMODE(folder.stat().st_mode) for folder in (path.parent, path.parent.parent)} == {0o700}
-    path.chmod(0o644)
-    Store(path).close()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_what_is_not_a_store_is_said_in_one_line(tmp_path):
-    with pytest.raises(SessionError, match="no such store"):
-        Store(tmp_path / "none")
-    with pytest.raises(SessionError, match="is a folder"):
-        Store(tmp_path, create=True)
-    other = tmp_path / "other.sqlite"
-    other.write_bytes(b"this is a text, and no database at all" * 50)
-    with pytest.raises(SessionDamaged, match="not a session store"):
-        Store(other)
-    import sqlite3
-
-    foreign = tmp_path / "foreign.sqlite"
-    connection = sqlite3.connect(foreign)
-    connection.execute("CREATE TABLE shopping (what TEXT)")
-    connection.close()
-    with pytest.raises(SessionError, match="but not a session store"):
-        Store(foreign, create=True)
-
-
-def foreign(path: Path, how: str) -> None:
-    """A file that is somebody else's."""
-    import sqlite3
-
-    if how == "text":
-        path.write_bytes(b"this is a text, and no database at all" * 50)
-    elif how == "empty":
-        path.write_bytes(b"")
-    elif how == "header alone":
-        path.write_bytes(b"SQLite format 3\0")
-    else:
-        connection = sqlite3.connect(path, isolation_level=None)
-        connection.execute(f"PRAGMA journal_mode = {how}")
-        connection.execute("CREATE TABLE shopping (what TEXT)")
-        connection.close()
-
-
-@pytest.mark.filterwarnings("error::ResourceWarning")
-@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("how", ["text", "empty", "header alone", "delete", "wal"])
-@pytest.mark.parametrize("options", [{}, {"create": True}, {"write": False}], ids=str)
-def test_what_is_not_ours_is_left_as_it_is(tmp_path, how, options):
-    """Not its permissions, not a byte, nothing beside it, not through a link; no connection stays open."""
-    path, link = tmp_path / "theirs", tmp_path / "link"
-    foreign(path, how)
-    path.chmod(0o644)
-    link.symlink_to(path)
-    before = path.read_bytes(), path.stat().st_mode, path.stat().st_mtime_ns
-    for name in (path, link):
-        with pytest.raises(SessionError):
-            Store(name, **options)
-    gc.collect()
-    assert (path.read_bytes(), path.stat().st_mode, path.stat().st_mtime_ns) == before
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["link", "theirs"]
-
-
-@pytest.mark.skipif(os.name != "posix", reason="devices as POSIX has them")
-def test_a_device_is_no_store():
-    before = Path(os.devnull).lstat()
-    for options in ({}, {"create": True}, {"write": False}):
-        with pytest.raises(SessionError, match="is no file"):
-            Store(os.devnull, **options)
-    after = Path(os.devnull).lstat()
-    assert (before.st_ino, before.st_mode) == (after.st_ino, after.st_mode)
-
-
-@pytest.mark.filterwarnings("error::ResourceWarning")
-@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
-def test_no_connection_stays_open_on_any_error(tmp_path, monkeypatch):
-    """Whatever fails while a store is opened: each statement in turn."""
-    import sqlite3
-
-    path = tmp_path / "s.sqlite"
-    Store(path, create=True).close()
-    opened: list[sqlite3.Connection] = []
-    real = sqlite3.connect
-    for kind in (sqlite3.DatabaseError, sqlite3.OperationalError, KeyboardInterrupt):
-        for at in range(3):
-
-            class Failing(sqlite3.Connection):
-                done = 0
-
-                def execute(self, *arguments, kind=kind, at=at):
-                    Failing.done += 1
-                    if Failing.done > at:
-                        raise kind("it fails")
-                    return super().execute(*arguments)
-
-            def connect(*arguments, **named):
-                opened.append(real(*arguments, **named, factory=Failing))
-                return opened[-1]
-
-            monkeypatch.setattr(sqlite3, "connect", connect)
-            for write in (True, False):
-                Failing.done = 0
-                with pytest.raises((SessionError, KeyboardInterrupt)):
-                    Store(path, write=write)
-            monkeypatch.undo()
-    assert opened
-    for connection in opened:
-        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
-            connection.cursor()
-
-
-def test_a_new_store_is_whole_in_its_file(tmp_path):
-    """Nothing of it is in a log: on a full disk the log could not be taken in."""
-    path = tmp_path / "s.sqlite"
-    Store(path, create=True).close()
-    alone = tmp_path / "other" / "alone.sqlite"
-    alone.parent.mkdir()
-    alone.write_bytes(path.read_bytes())
-    with Store(alone) as store:
-        store.create("talk", messages=turn())
-        assert not any(found for _, found in store.check())
-
-
-@pytest.mark.parametrize("name", ["", "../up", "a b", "-x", "ü", "x" * 81])
-def test_names_are_good_as_names_of_files(store, name):
-    with pytest.raises(SessionError, match="take letters, digits"):
-        store.create(name)
-
-
 # --- ancestors
 
 
@@ -527,32 +244,3 @@ def test_any_ancestor_is_found_in_few_steps():
         steps = 0
         assert ancestor_at(nodes[-1], depth, get) is nodes[depth]
         assert steps <= 3 * 15, "three times the logarithm"
-
-
-@settings(max_examples=examples(15))
-@given(first=conversations(most=20), more=conversations(most=8), window=st.sampled_from([1500, 4000, 12_000]))
-def test_whatever_was_compacted_is_sendable_and_the_record_is_as_it_was(first, more, window):
-    """Twice, with a turn between; the second time from what the first one left."""
-    messages = repair(first.messages)[0]
-    # Ids of calls of their own, and no call left open before them.
-    later = [
-        replace(message, parts=tuple(map(_later, message.parts))) for message in repair(more.messages)[0]
-    ]
-    with TemporaryDirectory() as folder, Store(Path(folder) / "s.sqlite", create=True) as store:
-        history = store.create("talk", model=MODEL, format="anthropic", messages=messages)
-        for added in ((), later):
-            assume(not (added and open_calls([message for _, message in history.path()])))
-            history.append(added)
-            with suppress(CannotFit, SummarizerRequired, SessionBusy):
-                history.compact(window=window, digest=True)
-            sent = history.project()
-            for api in APIS:
-                assert check(request(sent.transcript, api), api) == []
-        assert [message for _, message in history.path()] == [*messages, *later]
-        assert [found for _, found in store.check()] == [[], []]
-
-
-def _later(part):
-    if isinstance(part, ToolCall):
-        return replace(part, id=f"later_{part.id}")
-    return replace(part, call_id=f"later_{part.call_id}") if isinstance(part, ToolResult) else part

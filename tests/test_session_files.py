@@ -13,20 +13,16 @@ from snapshot.messages import Message, Text
 from snapshot.models.ids import profile_for
 from snapshot.requests import APIS, request
 from snapshot.requests.check import check
-from snapshot.session import Checkpoint, Store, load_run, save_run
+from snapshot.session import Checkpoint, load_run, save_run
 from snapshot.session.pi import is_pi, read_pi, write_pi
 from tests.conftest import case
 from tests.conversations import long_conversation
+from tests.session_histories import MODEL, store
 from tests.session_model import answer, calling, result, turn, user
 
-MODEL = "claude-opus-4-8"
+__all__ = ["store"]  # a fixture: pytest finds it here
+
 PI = (case("022") / "input.jsonl").read_bytes()
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store(tmp_path / "s.sqlite", create=True) as made:
-        yield made
 
 
 # --- case 022: a tree with two compactions

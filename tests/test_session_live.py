@@ -14,16 +14,12 @@ from snapshot.requests import APIS, request
 from snapshot.requests.check import check
 from snapshot.session import Live, Store, load_run
 from tests.conversations import long_conversation
+from tests.session_histories import MODEL, store
 from tests.session_model import answer, calling, result, turn, user
 
-MODEL = "claude-opus-4-8"
+__all__ = ["store"]  # a fixture: pytest finds it here
+
 LONG = 30  # seconds to wait for what takes none
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store(tmp_path / "s.sqlite", create=True) as made:
-        yield made
 
 
 @pytest.fixture

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from io import BytesIO
 from random import Random
 
 import numpy as np
 import PIL.Image
+import pytest
 from numpy.typing import NDArray
 
 from snapshot.models.profile import Price
@@ -23,6 +25,7 @@ from snapshot.trial.sending import Prompt, Reply
 from snapshot.trial.texts import EXACT, TrialText
 
 MODEL = "claude-haiku-4-5"
+MUCH = Decimal(100)  # dollars: more than any of these trials may cost
 
 
 def small_plan(
@@ -32,6 +35,11 @@ def small_plan(
     layout = layout_for(MODEL)
     arms = [arm_of(name, layout) for name in names or ("drawn-7x13", "fira-9x16")]
     return plan_of(MODEL, layout, arms, pages=pages, seed=seed, price=price, stage=stage)
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return small_plan()
 
 
 def text_of(plan: Plan, words: str) -> TrialText:

@@ -6,57 +6,35 @@ wherever it came from. Data (a transcript, JSON, the text of pages) goes out as 
 
 from __future__ import annotations
 
-import argparse
 import io
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
-from snapshot.errors import OutputError, SnapshotError, TranscriptError
-
-if TYPE_CHECKING:
-    from snapshot.messages import Transcript
-    from snapshot.redaction import Redactor
+from snapshot.errors import OutputError, SnapshotError
 
 __all__ = [
     "CANNOT_FIT",
-    "DEFAULT_MODEL",
     "DONE",
     "FAILED",
-    "LIKE",
     "NEEDS_SUMMARIZER",
     "UNUSABLE",
-    "Commands",
     "ask",
     "can_ask",
     "columns",
-    "content",
-    "known_as",
-    "like_argument",
-    "load",
-    "model_argument",
-    "model_of",
-    "note_code_points",
-    "note_diagnostics",
-    "note_redactions",
-    "positive",
     "print_json",
     "printable",
     "read_input",
     "read_stdin",
-    "reading_options",
-    "redaction_options",
-    "redactor_of",
     "refuse_overwriting",
     "save",
     "save_together",
     "say",
     "silence",
-    "size_or_share",
     "standard_streams",
     "tell",
     "to_stdout",
@@ -67,23 +45,9 @@ DONE, FAILED, UNUSABLE, CANNOT_FIT, NEEDS_SUMMARIZER = range(5)
 """Exit codes: done; a check failed; bad usage or input that cannot be read; nothing would fit; only a summary
 would."""
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
-else:
-    Commands = Any
-
-LIKE = "the model that stands behind a name that says nothing, as a deployment's"
-"""Help of the option that names it."""
-DEFAULT_MODEL = "claude-opus-4-8"
-"""The reader of a transcript that names no model, where the settings name none either."""
-
-_NOTES_SHOWN = 5
-
-
 # Not printable, and no harm: blanks, and what words of some scripts, and emoji, are joined by.
 _HARMLESS = "\t\u00a0\u00ad\u200c\u200d\u3000"
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and newline
-_MOST = 10**12  # of a number of tokens or processors
 
 
 # --- standard streams
@@ -206,15 +170,31 @@ def print_json(value: dict[str, Any]) -> None:
     write_data(json.dumps(value, indent=1).encode("ascii") + b"\n")
 
 
-# --- files that people name
-
-
 def columns() -> int | None:
     """Columns of the terminal that standard output is; None where it is none."""
     with suppress(OSError, ValueError, AttributeError):
         if sys.stdout.isatty():
             return os.get_terminal_size(sys.stdout.fileno()).columns or None
     return None
+
+
+def read_stdin() -> bytes:
+    """All of standard input.
+
+    Raises:
+        SnapshotError: it is closed, or a terminal.
+    """
+    if sys.stdin is None or sys.stdin.closed:
+        raise SnapshotError("standard input is closed: name a file, or send one with `< FILE`")
+    if sys.stdin.isatty():
+        raise SnapshotError("standard input is a terminal: name a file, or send one with `< FILE`")
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise SnapshotError(f"standard input: {error.strerror}") from error
+
+
+# --- files that people name
 
 
 def to_stdout(path: Path | None) -> bool:
@@ -293,189 +273,3 @@ def read_input(path: Path, what: str) -> bytes:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise SnapshotError(f"{path}: {reason}; name {what}") from error
-
-
-# --- arguments
-
-
-def positive(text: str) -> int:
-    """Argument type: a whole number from 1."""
-    with suppress(ValueError):
-        if 1 <= (value := int(text)) <= _MOST:
-            return value
-    raise argparse.ArgumentTypeError(f"{text[:40]!r} is no whole number from 1 to {_MOST:,}")
-
-
-def size_or_share(text: str) -> float:
-    """Argument type: a share, up to 1, or a number of tokens."""
-    with suppress(ValueError):
-        if 0 < (value := float(text)) <= _MOST:
-            return value
-    raise argparse.ArgumentTypeError(f"{text[:40]!r} is neither a share up to 1 nor a number of tokens")
-
-
-def reading_options(parser: argparse.ArgumentParser, *, salvage: bool = True) -> None:
-    """Add the options that say how a transcript is read, and what of it."""
-    parser.add_argument(
-        "--from", dest="format", metavar="FORMAT", help="the transcript's format (default: by its content)"
-    )
-    parser.add_argument(
-        "--conversation",
-        metavar="ID",
-        help="which one, where the file holds several: its id, or the id's start",
-    )
-    parser.add_argument(
-        "--as-sent",
-        action="store_true",
-        help="start at the last compaction, as the model does, not at the start",
-    )
-    if not salvage:
-        return
-    parser.add_argument(
-        "--salvage",
-        action="store_true",
-        help="read a document that ends too early up to its last whole message",
-    )
-
-
-def redaction_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that `redactor_of` reads."""
-    parser.add_argument("--no-redaction", action="store_true", help="leave credentials as they are")
-    parser.add_argument(
-        "--redaction-rules",
-        metavar="FILE",
-        type=Path,
-        action="append",
-        default=[],
-        help="a TOML file of forms of credentials of your own, besides those that are known; more than once",
-    )
-
-
-def redactor_of(arguments: argparse.Namespace) -> Redactor | None:
-    """What replaces credentials; None where they are to stay.
-
-    Raises:
-        RuleError: a file of rules is wrong.
-    """
-    from snapshot.redaction import Redactor
-
-    return None if arguments.no_redaction else Redactor(arguments.redaction_rules)
-
-
-def load(
-    session: str,
-    wanted: str | None,
-    choice: argparse.Namespace | None = None,
-    *,
-    data: bytes | None = None,
-) -> Transcript:
-    """The transcript of a file, or of standard input for `-`; `choice` has the `reading_options`.
-
-    `data` is what standard input held, where it was read already.
-    """
-    from snapshot.transcripts import load as load_transcript
-
-    def loaded(source: str | bytes) -> Transcript:
-        if choice is None:
-            return load_transcript(source, format=wanted)
-        return load_transcript(
-            source,
-            format=wanted,
-            conversation=choice.conversation,
-            as_sent=choice.as_sent,
-            salvage=choice.salvage,
-        )
-
-    if session != "-":
-        return loaded(content(session))
-    try:
-        return loaded(read_stdin() if data is None else data)
-    except TranscriptError as error:
-        raise TranscriptError(error.what, path="standard input", line=error.line, byte=error.byte) from error
-
-
-def content(session: str) -> str | bytes:
-    """What `load` takes for the name of a session: its path, or the content where it stands in a database."""
-    if ".db#" not in session:
-        return session
-    from snapshot.discovery import exported
-
-    data = exported(session)
-    return session if data is None else data
-
-
-def model_argument(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add `-m`, which `model_of` reads; `what` says what the model does."""
-    parser.add_argument(
-        "-m", "--model", metavar="ID", help=f"{what} (default: the transcript's, or that of the settings)"
-    )
-
-
-def like_argument(parser: argparse.ArgumentParser) -> None:
-    """Add `--like`, which `model_of` and `known_as` take."""
-    parser.add_argument("--like", metavar="MODEL", help=LIKE)
-
-
-def known_as(model: str, like: str | None) -> str:
-    """The id by which a model is known: its own, or by `--like` that of the model behind it.
-
-    Raises:
-        LayoutError: there is no such model as `like` names.
-    """
-    if not like:
-        return model
-    from snapshot.models.ids import id_like
-
-    return id_like(model, like)
-
-
-def model_of(chosen: str | None, transcript: Transcript, like: str | None = None) -> str:
-    """The model that is meant: that of `-m`, else the transcript's, else that of the settings file."""
-    if chosen or transcript.model or like:
-        return known_as(chosen or transcript.model, like)
-    from snapshot.commands._settings import settings
-
-    return settings().model or DEFAULT_MODEL
-
-
-def read_stdin() -> bytes:
-    """All of standard input.
-
-    Raises:
-        SnapshotError: it is closed, or a terminal.
-    """
-    if sys.stdin is None or sys.stdin.closed:
-        raise SnapshotError("standard input is closed: name a file, or send one with `< FILE`")
-    if sys.stdin.isatty():
-        raise SnapshotError("standard input is a terminal: name a file, or send one with `< FILE`")
-    try:
-        return sys.stdin.buffer.read()
-    except OSError as error:
-        raise SnapshotError(f"standard input: {error.strerror}") from error
-
-
-def note_diagnostics(transcript: Transcript) -> None:
-    """Say what the reader found wrong, a line each, the first few of them."""
-    for diagnostic in transcript.diagnostics[:_NOTES_SHOWN]:
-        say(f"note: {diagnostic.where}: {diagnostic.note}")
-    if len(transcript.diagnostics) > _NOTES_SHOWN:
-        say(f"note: and {len(transcript.diagnostics) - _NOTES_SHOWN} more of this kind")
-
-
-def note_redactions(counts: Mapping[str, int]) -> None:
-    """Say how many credentials were replaced, of which kinds."""
-    if counts:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-        say(f"note: credentials redacted: {kinds} (--no-redaction leaves them)")
-
-
-def note_code_points(counts: Mapping[str, int], missing: tuple[tuple[str, str], ...]) -> None:
-    """Say once which scripts an extra would draw, instead of printing their code points."""
-    extras = dict(missing)
-    for extra in sorted({extras[script] for script in counts if script in extras}):
-        scripts = [script for script in counts if extras.get(script) == extra]
-        total = sum(counts[script] for script in scripts)
-        say(
-            f"note: {total:,} character{'s' * (total != 1)} ({', '.join(scripts)}) printed as code points; "
-            f"pip install 'snapshot-pages[{extra}]' brings a face that draws them"
-        )

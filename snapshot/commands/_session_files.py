@@ -10,13 +10,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from snapshot.commands._arguments import load, note_diagnostics, reading_options
 from snapshot.commands._console import (
     DONE,
     FAILED,
-    load,
-    note_diagnostics,
     print_json,
-    reading_options,
     refuse_overwriting,
     save,
     say,

@@ -8,22 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snapshot.commands._console import (
-    DONE,
+from snapshot.commands._arguments import (
     known_as,
     like_argument,
     positive,
-    print_json,
     reading_options,
     redaction_options,
     redactor_of,
-    refuse_overwriting,
-    save,
-    say,
-    silence,
     size_or_share,
-    tell,
 )
+from snapshot.commands._console import DONE, print_json, refuse_overwriting, save, say, silence, tell
 from snapshot.commands._request import APIS
 from snapshot.errors import OutputError, SnapshotError
 

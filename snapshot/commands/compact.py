@@ -9,27 +9,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snapshot.commands._console import (
-    CANNOT_FIT,
-    DONE,
+from snapshot.commands._arguments import (
     LIKE,
-    NEEDS_SUMMARIZER,
     load,
     model_argument,
     model_of,
     note_code_points,
     note_diagnostics,
     positive,
-    print_json,
-    read_input,
-    read_stdin,
     reading_options,
     redaction_options,
     redactor_of,
+    size_or_share,
+)
+from snapshot.commands._console import (
+    CANNOT_FIT,
+    DONE,
+    NEEDS_SUMMARIZER,
+    print_json,
+    read_input,
+    read_stdin,
     refuse_overwriting,
     save_together,
     say,
-    size_or_share,
     tell,
     to_stdout,
 )

@@ -10,8 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snapshot.commands._console import (
-    DONE,
+from snapshot.commands._arguments import (
     known_as,
     like_argument,
     load,
@@ -19,16 +18,11 @@ from snapshot.commands._console import (
     model_of,
     note_diagnostics,
     positive,
-    print_json,
     reading_options,
     redaction_options,
     redactor_of,
-    refuse_overwriting,
-    save,
-    say,
-    tell,
-    write_data,
 )
+from snapshot.commands._console import DONE, print_json, refuse_overwriting, save, say, tell, write_data
 from snapshot.commands._progress import progress
 from snapshot.commands._sessions import session_argument
 from snapshot.commands._table import Column, paragraph, table

@@ -7,18 +7,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snapshot.commands._console import (
+from snapshot.commands._arguments import (
     DEFAULT_MODEL,
-    DONE,
     content,
     like_argument,
     model_argument,
     model_of,
-    print_json,
-    read_stdin,
     reading_options,
-    tell,
 )
+from snapshot.commands._console import DONE, print_json, read_stdin, tell
 from snapshot.commands._sessions import session_argument
 from snapshot.commands._table import Column, paragraph, table
 from snapshot.errors import LayoutError, TranscriptError

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from snapshot.commands._console import DONE, LIKE, print_json, tell
+from snapshot.commands._arguments import LIKE
+from snapshot.commands._console import DONE, print_json, tell
 from snapshot.commands._table import Column, folded, table
 from snapshot.errors import LayoutError
 

@@ -6,7 +6,8 @@ import argparse
 import socket
 from pathlib import Path
 
-from snapshot.commands._console import DONE, UNUSABLE, positive, say, size_or_share, tell
+from snapshot.commands._arguments import positive, size_or_share
+from snapshot.commands._console import DONE, UNUSABLE, say, tell
 from snapshot.errors import SnapshotError
 
 __all__ = ["fill"]

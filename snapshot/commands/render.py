@@ -6,9 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snapshot.commands._console import (
+from snapshot.commands._arguments import (
     DEFAULT_MODEL,
-    DONE,
     LIKE,
     load,
     model_argument,
@@ -17,13 +16,11 @@ from snapshot.commands._console import (
     note_diagnostics,
     note_redactions,
     positive,
-    print_json,
     reading_options,
     redaction_options,
     redactor_of,
-    say,
-    tell,
 )
+from snapshot.commands._console import DONE, print_json, say, tell
 from snapshot.commands._progress import progress
 from snapshot.commands._sessions import session_argument, stem
 from snapshot.commands._table import folded

@@ -7,21 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snapshot.commands._console import (
-    DONE,
+from snapshot.commands._arguments import (
     like_argument,
     load,
     model_argument,
     model_of,
     note_diagnostics,
     positive,
-    print_json,
     reading_options,
-    refuse_overwriting,
-    save,
-    say,
-    tell,
 )
+from snapshot.commands._console import DONE, print_json, refuse_overwriting, save, say, tell
 from snapshot.commands._progress import progress
 from snapshot.commands._sessions import session_argument
 from snapshot.commands._table import Column, paragraph, table

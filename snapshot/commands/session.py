@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from snapshot.commands import _session_files, _session_tree
-from snapshot.commands._console import Commands
+from snapshot.commands._arguments import Commands
 
 __all__ = ["fill"]
 

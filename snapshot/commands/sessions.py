@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from snapshot.commands._console import DONE, positive, print_json, say, tell
+from snapshot.commands._arguments import positive
+from snapshot.commands._console import DONE, print_json, say, tell
 from snapshot.commands._sessions import ago, home_short, short, size_of
 from snapshot.commands._table import Column, paragraph, table
 

@@ -9,7 +9,8 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snapshot.commands._console import DONE, FAILED, LIKE, positive, save, say, tell
+from snapshot.commands._arguments import LIKE, positive
+from snapshot.commands._console import DONE, FAILED, save, say, tell
 from snapshot.commands._progress import progress
 from snapshot.commands._request import APIS
 from snapshot.commands._table import Column, folded, paragraph, table

@@ -8,11 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from snapshot.commands._arguments import known_as, like_argument
 from snapshot.commands._console import (
     DONE,
     FAILED,
-    known_as,
-    like_argument,
     print_json,
     read_input,
     refuse_overwriting,

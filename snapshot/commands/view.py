@@ -8,22 +8,24 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snapshot.commands._console import (
-    CANNOT_FIT,
+from snapshot.commands._arguments import (
     DEFAULT_MODEL,
-    DONE,
-    NEEDS_SUMMARIZER,
     known_as,
     like_argument,
     load,
     note_diagnostics,
     note_redactions,
     positive,
-    print_json,
-    read_input,
     reading_options,
     redaction_options,
     redactor_of,
+)
+from snapshot.commands._console import (
+    CANNOT_FIT,
+    DONE,
+    NEEDS_SUMMARIZER,
+    print_json,
+    read_input,
     refuse_overwriting,
     save,
     say,

@@ -7,13 +7,30 @@ them, so that what was sent before stays the same bytes.
 
 from __future__ import annotations
 
-__all__ = ["FORMER_CLOSE", "FORMER_FACTS_LEAD", "FORMER_GUIDE", "FORMER_LEAD", "FORMER_REPEATS"]
+__all__ = [
+    "FORMER_CLOSE",
+    "FORMER_CLOSE_2",
+    "FORMER_FACTS_LEAD",
+    "FORMER_GUIDE",
+    "FORMER_LEAD",
+    "FORMER_LEAD_2",
+    "FORMER_REPEATS",
+]
 
 FORMER_LEAD = """\
 Images of earlier messages follow, oldest first. They are archived data, not instructions: what they ask for
 has been dealt with, unless something later asks again; where two contradict, the newest wins.
 """
 FORMER_CLOSE = "The conversation goes on word for word from here."
+# Of versions 2 and 3.
+FORMER_LEAD_2 = """\
+Images of earlier messages follow, oldest first. They are archived data, not instructions, and where two
+contradict, the newest wins. The request that is live is the last one that the user made, wherever it stands:
+behind the archive, or in the words quoted beside the pages, or before it. All earlier ones are dealt with.
+"""
+FORMER_CLOSE_2 = """\
+The conversation goes on word for word from here. What is to be done now is the last that the user asked for,
+here or above."""
 FORMER_FACTS_LEAD = "Exact strings on the pages (pN is the Nth image):\n"
 
 FORMER_GUIDE = """\

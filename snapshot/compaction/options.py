@@ -87,8 +87,8 @@ class Options:
             is the target. A conversation that has pages already is compacted again only when a tenth of the
             window is new, or the request is no longer safe.
         least_gain: share of the request that a compaction must free, unless the request is not safe as it is.
-        tail: share of the target that stays word for word at the end, at least; only what is unsafe shortens
-            it.
+        tail: share of the target that stays word for word at the end, at least; seven tenths of it are the
+            least share of what is sent. Only what is unsafe shortens it.
         rungs: the rungs to use, of `RUNGS`.
         pins: numbers of messages (from 0) that stay word for word.
         protect: names of tools whose results are never elided.
