@@ -60,7 +60,7 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-# Other examples at each run, or those of `--hypothesis-seed`; and more of them. That too many of them were too
+# Other examples at each run, or those of `--hypothesis-seed`; and more of them. That too many were too
 # large or did not fit is bad luck, and no fault.
 settings.register_profile(
     "random",
