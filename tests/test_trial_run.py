@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from snapshot.errors import SnapshotError
 from snapshot.models.profile import Price
 from snapshot.trial.journal import NAME, Journal
-from snapshot.trial.plan import Call
 from snapshot.trial.results import counted, results_of
 from snapshot.trial.rows import toml_of
 from snapshot.trial.run import run
