@@ -41,21 +41,30 @@ BLOCKS = [
     {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "?"}},
     {"type": "never seen", "what": {"it": "?"}},
 ]
+ROLES = ["user", "assistant", "system", "developer", "tool", "function", "critic"]
 CHAT_KEYS = {
-    "content": st.sampled_from([
-        "?", None, [{"type": "text", "text": "?"}],
-        [{"type": "odd", "x": "?"}, {"type": "refusal", "refusal": "?"}],
-    ]),
-    "tool_calls": st.sampled_from([
-        [{"id": "call_1", "type": "function", "function": {"name": "run", "arguments": '{"a": "?"}'}}],
-        [{"id": "call_1", "type": "custom", "custom": {"name": "run", "input": "?"}}, {"odd": "?"}],
-        "?",
-    ]),
+    "content": st.sampled_from(
+        [
+            "?",
+            None,
+            [{"type": "text", "text": "?"}],
+            [{"type": "odd", "x": "?"}, {"type": "refusal", "refusal": "?"}],
+        ]
+    ),
+    "tool_calls": st.sampled_from(
+        [
+            [{"id": "call_1", "type": "function", "function": {"name": "run", "arguments": '{"a": "?"}'}}],
+            [{"id": "call_1", "type": "custom", "custom": {"name": "run", "input": "?"}}, {"odd": "?"}],
+            "?",
+        ]
+    ),
     "function_call": st.just({"name": "run", "arguments": "?"}),
     "reasoning_content": st.just("?"),
     "refusal": st.just("?"),
     "audio": st.just({"transcript": "?"}),
-}  # fmt: skip
+}
+# A message without any key that is known: part of a stream, say.
+STRAY = st.builds(lambda role: {"role": role, "delta": {"content": "?"}}, st.sampled_from(ROLES))  # fmt: skip
 PART_KEYS = {
     "text": st.just("?"),
     "functionCall": st.just({"name": "run", "args": {"a": "?"}}),
@@ -77,13 +86,12 @@ ITEMS = [
     {"type": "web_search_call", "id": "w", "action": {"query": "?"}},
     {"type": "never_seen", "x": "?"},
 ]  # fmt: skip
-ROLES = ["user", "assistant", "system", "developer", "tool", "function", "critic"]
 
 
 def messages_of(roles: list[str], key: str, values: Any) -> Any:
     """Strategy: messages of any of these roles, with what they say under `key`."""
     message = st.builds(lambda role, value: {"role": role, key: value}, st.sampled_from(roles), values)
-    return st.lists(message, min_size=1, max_size=5)
+    return st.lists(message | STRAY if key == "content" else message, min_size=1, max_size=5)
 
 
 def blocks(of: list[Any]) -> Any:
@@ -96,7 +104,8 @@ CHAT = st.lists(
         st.sampled_from(ROLES),
         st.fixed_dictionaries({}, optional=CHAT_KEYS),
         st.sampled_from(["", "call_1", "nobody"]),
-    ),
+    )
+    | STRAY,
     min_size=1, max_size=5,
 )  # fmt: skip
 # What is not known and stands beside words is about them (Google adds such keys); alone it says something.

@@ -20,6 +20,7 @@ from snapshot.transcripts.reading.parts import (
     read_opaque,
     read_result,
     read_text,
+    read_unsaid,
     split_data_url,
 )
 from snapshot.transcripts.reading.threads import Detection, Thread
@@ -62,6 +63,9 @@ def _add(builder: Builder, functions: Pairing, role: Role, message: JsonObject, 
     message_id, content = as_text(message.get("id")), message.get("content")
     parts: list[Part] = []
     usage: Usage | None = None
+    if unsaid := read_unsaid(builder, message, where):
+        builder.add(role if role != "tool" else "system", unsaid, where=where, message_id=message_id)
+        return
     own = list(_of_the_model(builder, functions, message, where, content if role == "assistant" else None))
     if role == "tool":
         if as_text(message.get("role")).strip().lower() == "function":
