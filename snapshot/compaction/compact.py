@@ -32,6 +32,7 @@ from snapshot.compaction.restoring import is_frame
 from snapshot.compaction.result import Compaction, blank_report, made, stayed, with_projection
 from snapshot.compaction.splice import Given, tools_in
 from snapshot.compaction.summary.clip import one_line
+from snapshot.compaction.tail_share import with_fair_tail
 from snapshot.compaction.usage import usage_of
 from snapshot.errors import LayoutError, SnapshotError
 from snapshot.messages import File, Image, Message, Transcript
@@ -178,7 +179,7 @@ def _compacted(
     projection = projected(context)
     before = projection.tokens if projection is not None else context.cost(messages)
     if trigger == "manual":
-        context = _for_its_size(context)
+        context = with_fair_tail(_for_its_size(context))
     if correction.refused:
         before = context.cost(messages) if correction.refused == "whole" else before
         context = _below(context, round(before * correction.below))
@@ -193,7 +194,7 @@ def _compacted(
     )
     reason = reason_to_wait(context, trigger, before, usage, projection, forced=correction.forced)
     if not reason:
-        context = _with_redaction(context)
+        context = _with_redaction(with_fair_tail(context))
         candidate, rungs = climb(context, 0 if trigger == "manual" else context.budget.goal)
         report = replace(report, rungs=rungs)
         reason = reason_to_drop(context, candidate, before, projection, trigger=trigger, rungs=rungs)

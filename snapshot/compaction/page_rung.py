@@ -24,8 +24,6 @@ from snapshot.pages.layout import Layout, layout_for, layout_ways
 
 __all__ = ["PageRung"]
 
-# The tail's least share of the tokens sent, as a part of its share of the goal: by default a fifth and more.
-_LEAST_TAIL = 0.7
 # Share of the safe input that an outline of what left view may take.
 _OUTLINE = 0.04
 _LEAST_OUTLINE = 128
@@ -53,15 +51,7 @@ class PageRung:
     reasoning: bool = False
 
     def apply(self, candidate: Candidate, goal: int) -> Step:
-        """The candidate with pages in place of its middle, and a fair share of what is sent word for word."""
-        step = self._applied(candidate, goal)
-        longer = _with_longer_tail(candidate, step.candidate)
-        if longer is None:
-            return step
-        more = self._applied(longer, goal)
-        return more if more.candidate is not None and more.candidate.sendable else step
-
-    def _applied(self, candidate: Candidate, goal: int) -> Step:
+        """The candidate with pages in place of its middle."""
         context = candidate.context
         if not context.reader.vision and self.layout is None:
             why = "cannot see images" if context.reader.blind else "is not known, so it gets no pages"
@@ -118,25 +108,6 @@ class PageRung:
         count = len(pagination.pages)
         note = f"{count} page{'s' * (count != 1)} for {len(archive.source.text):,} characters{left}"
         return Step(replace(candidate, break_even=break_even), note)
-
-
-def _with_longer_tail(given: Candidate, paged: Candidate | None) -> Candidate | None:
-    """The candidate with more of the conversation's end word for word; None where that is enough.
-
-    The tail is a share of the goal. Where pages do not come near the goal it would be a small part of what is
-    sent: t tokens of it more take t (1 - r) more, where a token of text takes r on pages.
-    """
-    if paged is None or paged.pagination is None or paged.cut != given.cut:
-        return None
-    context = given.context
-    tail, middle = context.after[given.cut], context.after[context.head] - context.after[given.cut]
-    share = _LEAST_TAIL * context.options.tail
-    missing = share * paged.tokens - tail
-    if missing <= 0 or middle <= 0:
-        return None
-    ratio = min(1.0, sum(page.tokens for page in paged.pagination.pages) / middle)
-    cut = context.cut(ceil(tail + missing / (1 - share * (1 - ratio))))
-    return replace(given, cut=cut) if cut < given.cut else None
 
 
 def _with_pages(candidate: Candidate, archive: Archive, layout: Layout, room: int, goal: int) -> Candidate:
