@@ -156,11 +156,11 @@ def test_a_real_run_from_import_to_export(run, real, file):
     with Store(".snapshot/sessions.sqlite") as store:
         back = [message.parts for _, message in store.history("back").path()]
     assert len(back) == len(messages) > 20
-    assert len(json.loads(Path("sent.json").read_text())["messages"]) < 12
+    assert len(json.loads(Path("sent.json").read_text())["messages"]) < len(messages) / 3
     assert run("check")[1] == [".snapshot/sessions.sqlite: sound, 2 histories"]
     # What a run resumes from is taken in as well.
     assert run("import", f".snapshot/sessions.transcripts/{name}/main.json", "--as", "resumed")[0] == 0
-    assert len(run("show", "resumed")[1]) < 12
+    assert len(run("show", "resumed")[1]) < len(messages) / 3
 
 
 def test_damage_is_said_and_repaired_in_a_copy(shop):

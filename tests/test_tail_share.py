@@ -52,3 +52,10 @@ def test_where_pages_reach_the_goal_the_tail_is_what_was_asked_for():
     assert report.pages
     assert report.after < report.goal
     assert report.tail_tokens <= Options().tail * report.goal + largest
+
+
+def test_a_wide_window_does_not_make_the_tail_the_whole_conversation():
+    """What stands beside pages is a share of the goal, and never more than the conversation."""
+    done = compact(run(0, 60), model="gpt-5.6-sol", window=1_000_000, trigger="manual")
+    assert done.report.pages
+    assert done.report.tail_tokens < 0.3 * done.report.after

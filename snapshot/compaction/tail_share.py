@@ -59,7 +59,8 @@ def with_fair_tail(context: Context) -> Context:
     tokens = context.after[context.head]
     pages = (sums[-1] - sums[context.head]) * _CELLS * layout.tokens / layout.capacity
     pages = min(pages, tokens)
-    fixed = context.estimator.overhead + sum(context.costs[: context.head]) + (FACTS + LEDGER) * budget.goal
+    beside = (FACTS + LEDGER) * min(budget.goal, tokens)
+    fixed = context.estimator.overhead + sum(context.costs[: context.head]) + beside
     share = min(_LEAST, _OF_SHARE * options.tail)
     tail = share * (fixed + pages) / (1 - share * (1 - pages / max(1, tokens)))
     return replace(
