@@ -5,9 +5,12 @@ from __future__ import annotations
 import atexit
 import importlib.util
 import json
+import math
 import os
+import random
 import shutil
 import tempfile
+import time
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: threads that wait for each other are slow
 if os.environ.get("SNAPSHOT_TEST_WITHOUT_NUMBA"):
@@ -57,10 +60,32 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-# Other examples at each run, or those of `--hypothesis-seed`; and more of them.
-settings.register_profile("random", settings.get_profile("default"), derandomize=False)
+# Other examples at each run, or those of `--hypothesis-seed`; and more of them. That too many were too
+# large or did not fit is bad luck, and no fault.
+settings.register_profile(
+    "random",
+    settings.get_profile("default"),
+    derandomize=False,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+)
 settings.register_profile("long", settings.get_profile("random"), max_examples=300)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+# Seconds after which what is left is skipped: in an order by the seed, so that all have their turn in time.
+_SECONDS = float(os.environ.get("SNAPSHOT_TEST_SECONDS", "inf"))
+_begun: list[float] = []  # when the first test did
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if math.isfinite(_SECONDS):
+        random.Random(str(config.getoption("--hypothesis-seed", None))).shuffle(items)
+
+
+def pytest_runtest_setup() -> None:
+    _begun[:] = _begun or [time.monotonic()]
+    if time.monotonic() - _begun[0] > _SECONDS:
+        pytest.skip("its turn did not come in the time that there is")
 
 
 def examples(count: int) -> int:

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import snapshot
@@ -158,6 +158,8 @@ def test_what_a_provider_would_refuse_is_not_sent(key, api, place):
     ),
     st.sampled_from([None, 60_000, 90_000]),
 )
+@example(["image", "large image", "large image", "large image"], {}, 60_000)
+@example(["document", "image", "large image", "image", "large document", "large image"], {}, 60_000)
 def test_no_more_goes_than_must(kinds, limits, size):
     made = {
         "image": image(),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from snapshot.errors import TranscriptError
@@ -46,6 +47,7 @@ def test_any_bytes_give_a_transcript_or_an_error(data):
 
 @pytest.mark.parametrize("name", FRAMES)
 @given(values=st.lists(JUNK, min_size=1, max_size=6))
+@example(values=[float("inf"), [float("nan"), {"a": float("-inf")}], 1e308])
 def test_no_shape_of_json_raises(name, values):
     """Wrong types everywhere: each is read by a rule or kept, never a traceback, never a loss in silence."""
     data = FRAMES[name](values)
@@ -59,7 +61,16 @@ def test_no_shape_of_json_raises(name, values):
         kept = [m.parts[0] for m in transcript.messages if m.role == "system" and m.parts]
         kept_json = [part.json for part in kept if isinstance(part, Opaque)]
         for value in strays:
-            assert json.dumps(value, ensure_ascii=False, separators=(",", ":")) in kept_json
+            assert json.dumps(named(value), ensure_ascii=False, separators=(",", ":")) in kept_json
+
+
+def named(value: Any) -> Any:
+    """JSON with the names of numbers that JSON has not, as every file of ours has them."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return json.dumps(value)
+    if isinstance(value, list):
+        return [named(item) for item in value]
+    return {key: named(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 @pytest.mark.parametrize("name", WRITERS)

@@ -26,14 +26,13 @@ __all__ = [
     "ask",
     "can_ask",
     "columns",
-    "pages_folder",
     "print_json",
     "printable",
     "read_input",
     "read_stdin",
     "refuse_overwriting",
-    "refuse_url",
     "save",
+    "save_together",
     "say",
     "silence",
     "standard_streams",
@@ -209,24 +208,34 @@ def to_stdout(path: Path | None) -> bool:
 
 
 def save(path: Path, data: bytes) -> None:
-    """Write what a person asked for at `path`: see `snapshot._files.write_output`; `-` is standard output.
+    """Write what a person asked for at `path`: see `snapshot._files.written_together`; `-` is stdout.
 
     Raises:
         OutputError: it cannot be written.
     """
-    from snapshot._files import write_output
+    save_together((path, data))
 
-    if to_stdout(path):
-        write_data(data)
-        return
+
+def save_together(*outputs: tuple[Path, bytes]) -> None:
+    """Write what belongs together, as `save` does each: all of it or nothing, in this order.
+
+    Raises:
+        OutputError: one of them cannot be written.
+    """
+    from snapshot._files import written_together
+
+    files = [(path, data) for path, data in outputs if not to_stdout(path)]
     try:
-        write_output(path, data)
+        with written_together(files):
+            for path, data in outputs:
+                if to_stdout(path):
+                    write_data(data)
     except BrokenPipeError:
         raise
     except (OSError, ValueError) as error:
-        raise OutputError(
-            f"{path}: cannot be written to ({getattr(error, 'strerror', None) or error})"
-        ) from error
+        name = getattr(error, "filename", None) or outputs[0][0]
+        reason = getattr(error, "strerror", None) or error
+        raise OutputError(f"{name}: cannot be written to ({reason})") from error
 
 
 def refuse_overwriting(path: Path | None, *inputs: Path | str | None) -> None:
@@ -244,39 +253,6 @@ def refuse_overwriting(path: Path | None, *inputs: Path | str | None) -> None:
     for other in inputs:
         if other is not None and str(other) != "-" and _is_file(path) and same_file(path, Path(other)):
             raise OutputError(f"{path}: is what is read; name another file to write to")
-
-
-def refuse_url(name: str) -> None:
-    """Refuse the address of something that is not on this machine.
-
-    Raises:
-        SnapshotError: it is one.
-    """
-    if re.match(r"[a-z][a-z0-9+.-]+://", name, re.IGNORECASE):
-        raise SnapshotError(
-            f"{name}: is an address, and nothing is fetched; download it and name the file, or pipe it into "
-            "`snapshot COMMAND -`"
-        )
-
-
-def pages_folder(name: str) -> Path:
-    """The folder of pages that a person named.
-
-    Raises:
-        SnapshotError: there is no folder of that name.
-    """
-    from pathlib import Path
-
-    refuse_url(name)
-    path = Path(name)
-    try:
-        if path.is_dir():
-            return path
-        there = os.path.lexists(path)
-    except (OSError, ValueError):
-        there = False
-    what = "is a file" if there else "no such folder"
-    raise SnapshotError(f"{name}: {what}; name a folder that `snapshot render` wrote")
 
 
 def _is_file(path: Path) -> bool:

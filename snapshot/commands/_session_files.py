@@ -27,6 +27,7 @@ from snapshot.errors import SessionDamaged, SnapshotError
 
 if TYPE_CHECKING:
     from snapshot.messages import Diagnostic, Message, Transcript
+    from snapshot.session import History
 
 __all__ = ["COMMANDS"]
 
@@ -55,7 +56,7 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    from snapshot.session import Store, save_run
+    from snapshot.session import Store
     from snapshot.session.pi import is_pi, read_pi
 
     stem = "session" if arguments.file == "-" else Path(arguments.file).name.split(".")[0]
@@ -78,7 +79,7 @@ def _import(arguments: argparse.Namespace) -> int:
             messages = _sound(transcript)
             model = arguments.model or transcript.model
             history = store.create(name, agent, model=model, format=transcript.format, messages=messages)
-        save_run(history)
+        _save_beside(history)
         found = next(item for item in store.conversations() if (item.name, item.agent) == (name, agent))
     if arguments.json:
         print_json({"schema": "snapshot-pages/session/1", "store": str(arguments.store), **asdict(found)})
@@ -88,6 +89,17 @@ def _import(arguments: argparse.Namespace) -> int:
             f"from {found.format}, {counted(found.branches, 'branch')}, in {arguments.store}"
         )
     return DONE
+
+
+def _save_beside(history: History) -> None:
+    """Write the transcript of a history beside its store. The store has it all: a failure is only told."""
+    from snapshot.errors import SessionError
+    from snapshot.session import save_run
+
+    try:
+        save_run(history)
+    except SessionError as error:
+        say(f"note: {error}; the store has all of it, and the next change writes this file anew")
 
 
 def _bytes(file: str) -> bytes:
@@ -136,13 +148,11 @@ def _add_append(parser: argparse.ArgumentParser) -> None:
 
 
 def _append(arguments: argparse.Namespace) -> int:
-    from snapshot.session import save_run
-
     transcript = load(arguments.file, arguments.format)
     note_diagnostics(transcript)
     with opened(arguments, write=True) as (_, history):
         branch = history.append(transcript.messages, branch=arguments.branch, format=transcript.format)
-        save_run(history)
+        _save_beside(history)
     if arguments.json:
         print_json({"schema": "snapshot-pages/branch/1", **asdict(branch)})
     else:

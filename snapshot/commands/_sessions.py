@@ -1,14 +1,16 @@
-"""The argument SESSION of commands: a path, a folder, the beginning of an id, `--latest`, or a choice."""
+"""The argument SESSION of commands: a path, a folder, the beginning of an id, `--latest`, or a choice; and a
+folder of pages."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snapshot.commands._console import ask, can_ask, refuse_url, say
+from snapshot.commands._console import ask, can_ask, say
 from snapshot.errors import SnapshotError
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from snapshot.discovery import Found, Place
 
-__all__ = ["ago", "choose", "home_short", "session_argument", "size_of", "stem"]
+__all__ = ["ago", "choose", "home_short", "pages_folder", "session_argument", "size_of", "stem"]
 
 _OFFERED = 10
 _UNTOLD = "name a SESSION: a path, the beginning of an id, or --latest (`snapshot sessions` lists them)"
@@ -77,11 +79,42 @@ def choose(arguments: argparse.Namespace) -> None:
 def _meant(name: str) -> str:
     if name == "-" or os.path.isfile(name):  # noqa: PTH113 - no error where it can be no path
         return name
-    refuse_url(name)
+    _refuse_url(name)
     from snapshot.discovery import resolve
 
     place = resolve(name)
     return name if place is None else _told(place)
+
+
+def _refuse_url(name: str) -> None:
+    """Refuse the address of something that is not on this machine.
+
+    Raises:
+        SnapshotError: it is one.
+    """
+    if re.match(r"[a-z][a-z0-9+.-]+://", name, re.IGNORECASE):
+        raise SnapshotError(
+            f"{name}: is an address, and nothing is fetched; download it and name the file, or pipe it into "
+            "`snapshot COMMAND -`"
+        )
+
+
+def pages_folder(name: str) -> Path:
+    """The folder of pages that a person named.
+
+    Raises:
+        SnapshotError: there is no folder of that name.
+    """
+    _refuse_url(name)
+    path = Path(name)
+    try:
+        if path.is_dir():
+            return path
+        there = os.path.lexists(path)
+    except (OSError, ValueError):
+        there = False
+    what = "is a file" if there else "no such folder"
+    raise SnapshotError(f"{name}: {what}; name a folder that `snapshot render` wrote")
 
 
 def _has_pages(name: str) -> bool:

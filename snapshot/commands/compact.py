@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +30,7 @@ from snapshot.commands._console import (
     read_input,
     read_stdin,
     refuse_overwriting,
-    save,
+    save_together,
     say,
     tell,
     to_stdout,
@@ -320,27 +319,10 @@ def _write(
     else:
         data = as_json(body())
     # The archive first: a request without it could not be undone.
-    with _both_or_none(archive_path):
-        if compaction.archive is not None:
-            save(archive_path, (compaction.archive.to_json() + "\n").encode("utf-8"))
-        save(output, data)
+    archive = compaction.archive
+    kept = [] if archive is None else [(archive_path, (archive.to_json() + "\n").encode("utf-8"))]
+    save_together(*kept, (output, data))
     return written
-
-
-@contextmanager
-def _both_or_none(archive: Path) -> Iterator[None]:
-    """What is written to a place that fails leaves no archive behind, and the former one is there again."""
-    was_there = os.path.lexists(archive)
-    former = archive.read_bytes() if archive.is_file() else None
-    try:
-        yield
-    except BaseException:
-        if former is not None:
-            save(archive, former)
-        elif not was_there:
-            with suppress(OSError, ValueError):  # there is none, or its name can be no file's
-                archive.unlink()
-        raise
 
 
 def _refuse_another(output: Path, data: bytes) -> None:

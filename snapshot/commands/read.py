@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from snapshot.commands._console import DONE, FAILED, pages_folder, print_json, say, tell, write_data
+from snapshot.commands._console import DONE, FAILED, print_json, say, tell, write_data
 from snapshot.commands._progress import progress
+from snapshot.commands._sessions import pages_folder
 from snapshot.errors import PageError
 
 if TYPE_CHECKING:

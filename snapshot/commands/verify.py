@@ -12,7 +12,6 @@ from snapshot.commands._arguments import known_as, like_argument
 from snapshot.commands._console import (
     DONE,
     FAILED,
-    pages_folder,
     print_json,
     read_input,
     refuse_overwriting,
@@ -20,6 +19,7 @@ from snapshot.commands._console import (
     tell,
 )
 from snapshot.commands._progress import progress
+from snapshot.commands._sessions import pages_folder
 from snapshot.commands._table import folded
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,7 +33,7 @@ from snapshot.commands._console import (
     to_stdout,
 )
 from snapshot.commands._sessions import session_argument
-from snapshot.errors import CannotFit, SnapshotError, SummarizerRequired
+from snapshot.errors import CannotFit, OutputError, SnapshotError, SummarizerRequired
 
 if TYPE_CHECKING:
     from snapshot.compaction import Archive
@@ -195,9 +196,14 @@ def _written(document: bytes, title: str, output: Path | None) -> Path:
     import tempfile
 
     stem = re.sub(r"[^\w.-]+", "-", title)[:40].strip("-.") or "session"
-    with tempfile.NamedTemporaryFile(prefix=f"snapshot-{stem}-", suffix=".html", delete=False) as file:
-        file.write(document)
-    return Path(file.name)
+    handle, name = tempfile.mkstemp(prefix=f"snapshot-{stem}-", suffix=".html")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(document)
+    except OSError as error:
+        os.unlink(name)  # noqa: PTH108
+        raise OutputError(f"{name}: cannot be written to ({error.strerror}); name a file with -o") from error
+    return Path(name)
 
 
 def _somebody_is_there() -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from snapshot.compaction.page_images import most_bytes
 from snapshot.compaction.places import is_place
 from snapshot.compaction.replaced import attachments
-from snapshot.messages import File, Image, Message
+from snapshot.messages import Image, Message
 from snapshot.requests.limits import Excess, Item, Load, exceeded, load_of
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ def refused(
             break
         gone |= dict.fromkeys(picked)
     else:
-        # A small document that went before large images may have gone for nothing.
+        # A small one that went before large ones may have gone for nothing.
         for at in [*reversed(gone)]:
-            if isinstance(shown[at], File) and not without(gone.keys() - {at})[1]:
+            if not without(gone.keys() - {at})[1]:
                 del gone[at]
     return frozenset(gone)
 

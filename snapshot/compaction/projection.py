@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from snapshot.compaction.archived import PagedPart
 from snapshot.compaction.beside import facts_of, live_state, statements_for
 from snapshot.compaction.candidate import Candidate
 from snapshot.compaction.context import Context
 from snapshot.compaction.pagination import Pagination
 from snapshot.pages.layout import layout_for
 
-__all__ = ["projected"]
+__all__ = ["part_pages", "projected"]
 
 
 def projected(context: Context) -> Candidate | None:
@@ -38,16 +39,6 @@ def projected(context: Context) -> Candidate | None:
         if pages is not None:
             former = replace(former, prices=tuple(page.tokens for page in pages.pages))
         former = replace(former, facts=facts_of(context, former, context.messages[former.boundary :]).text)
-    part_pages = tuple(
-        Pagination.of(
-            part.source,
-            tuple((*span, name) for span, name in zip(part.pages, part.tiers, strict=True)),
-            starts=part.starts,
-        )
-        if part.pages
-        else Pagination(())
-        for part in former.parts
-    )
     return Candidate(
         context,
         tuple(messages),
@@ -55,8 +46,16 @@ def projected(context: Context) -> Candidate | None:
         former,
         pages,
         former.parts,
-        part_pages,
+        tuple(map(part_pages, former.parts)),
     )
+
+
+def part_pages(part: PagedPart) -> Pagination:
+    """The pages that a large part stands on."""
+    if not part.pages:
+        return Pagination(())
+    listed = tuple((*span, name) for span, name in zip(part.pages, part.tiers, strict=True))
+    return Pagination.of(part.source, listed, starts=part.starts)
 
 
 def _same_reader(context: Context, layout: str) -> bool:

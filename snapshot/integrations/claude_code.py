@@ -22,7 +22,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
 
-from snapshot._files import write_output
+from snapshot._files import new_folder, written_together
 from snapshot.errors import SnapshotError
 
 __all__ = ["Change", "change", "handle", "settings_folder", "status"]
@@ -81,10 +81,12 @@ class Change:
         if _text_of(self.path) != self.before:
             raise SnapshotError(f"{self.path}: changed meanwhile; nothing was written, run this again")
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            if self.before is not None:
-                write_output(self.copy, self.before.encode("utf-8"))
-            write_output(self.path, self.after.encode("utf-8"))
+            copy = [] if self.before is None else [(self.copy, self.before.encode("utf-8"))]
+            with (
+                new_folder(self.path.parent),
+                written_together([*copy, (self.path, self.after.encode("utf-8"))]),
+            ):
+                pass
         except OSError as error:
             raise SnapshotError(f"{self.path}: cannot be written ({error.strerror})") from error
 

@@ -2,7 +2,8 @@
 
 Files are named by their content, and the manifest is replaced last, in one step. So a folder always shows
 one whole run: until the new manifest stands, the old one and its pages do, whatever happens in between. Pages
-that did not change are not written again.
+that did not change are not written again. A run that fails, as on a full disk, takes away what it wrote; what
+a killed one left is used, or taken away, by the next.
 
 The manifest's form is in `snapshot.pages.manifest`. While a folder is written to, it is locked: another
 run is refused.
@@ -11,15 +12,15 @@ run is refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Set
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
 import snapshot
-from snapshot._files import LOCK, exclusive, read_regular, write_atomic
+from snapshot._files import LOCK, exclusive, new_folder, read_regular, write_atomic
 from snapshot.errors import FontError, OutputError, PageError
 from snapshot.models.tokens import text_tokens
 from snapshot.pages.layout import Layout, layout_for
@@ -100,20 +101,20 @@ def write(
 
     Raises:
         OutputError: the folder holds other files, cannot be written to, or another process is writing to it;
-            what stood there still stands.
+            what stood there still stands, and nothing else.
     """
     _refuse_foreign(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with exclusive(folder):
-            entries: list[PageEntry] = []
-            for page in setting.pages(source, threads=threads, compress=compress):
-                entries.append(_store_page(folder, page))
-                if progress is not None:
-                    progress(page.stop, len(source.text))
-            manifest = _manifest(source, setting, model, compress, entries)
-            write_atomic(folder, manifest.source.file, strict_text(source.text)[0].encode("utf-8"))
-            write_atomic(folder, MANIFEST, manifest.to_json(), replace=True)
+        with new_folder(folder), exclusive(folder):
+            with _nothing_else(folder):
+                entries: list[PageEntry] = []
+                for page in setting.pages(source, threads=threads, compress=compress):
+                    entries.append(_store_page(folder, page))
+                    if progress is not None:
+                        progress(page.stop, len(source.text))
+                manifest = _manifest(source, setting, model, compress, entries)
+                write_atomic(folder, manifest.source.file, strict_text(source.text)[0].encode("utf-8"))
+                write_atomic(folder, MANIFEST, manifest.to_json(), replace=True)
             _remove_former(folder, manifest)
             return manifest
     except BlockingIOError as error:
@@ -123,12 +124,29 @@ def write(
         raise OutputError(f"{folder}: cannot be written to ({reason})") from error
 
 
+@contextmanager
+def _nothing_else(folder: Path) -> Iterator[None]:
+    """Where the block fails, take away what it wrote, so that no page is left of which no manifest tells."""
+    before = {path.name for path in folder.iterdir()}
+    try:
+        yield
+    except BaseException:
+        _remove(folder, before)
+        raise
+
+
 def _remove_former(folder: Path, manifest: Manifest) -> None:
     """Remove what former runs left, whole or killed."""
-    kept = {MANIFEST, LOCK, manifest.source.file, *(entry.file for entry in manifest.pages)}
-    for path in folder.iterdir():
-        if path.name not in kept and _OURS.fullmatch(path.name):
-            path.unlink(missing_ok=True)
+    _remove(folder, {MANIFEST, manifest.source.file, *(entry.file for entry in manifest.pages)})
+
+
+def _remove(folder: Path, kept: Set[str]) -> None:
+    """Remove our files but those of these names, and the lock; what cannot be removed does no harm."""
+    with suppress(OSError):
+        for path in list(folder.iterdir()):
+            if path.name not in kept and path.name != LOCK and _OURS.fullmatch(path.name):
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
 
 
 def read_source(folder: Path, manifest: Manifest) -> Source:

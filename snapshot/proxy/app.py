@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
@@ -133,28 +133,24 @@ class Proxy:
             return
         except _Gone:
             return
-        # Who leaves in the middle of an answer takes the provider's stream along.
-        work = asyncio.create_task(self._answer(exchange, route, body))
-        gone = asyncio.create_task(_until_gone(receive))
-        try:
-            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in (work, gone):
-                if not task.done():
-                    task.cancel()
-            with suppress(asyncio.CancelledError):
-                await work
+        await _while_there(self._answer(exchange, route, body), receive)
 
     async def _pass(self, exchange: _Exchange, receive: Receive) -> None:
         """Pass on a request for a path that is none of ours, as a stream in both directions."""
         assert self._upstream is not None
         headers = passed_on(exchange.headers, b"host", b"expect")
+        told = _Told(receive)
         body: bytes | AsyncIterator[bytes] = b""
         if header(exchange.headers, b"content-length") or header(exchange.headers, b"transfer-encoding"):
-            body = _chunks(receive, self._settings.max_body)
+            body = _chunks(told, self._settings.max_body)
         base = self._upstream.base("", exchange.path, exchange.headers)
         response = await exchange.reach("", self._upstream, base, headers, body)
-        if response is not None:
+        if response is None:
+            return
+        # A provider may answer before all was said: then what comes from the client is still the body's.
+        if told.all or not body:
+            await _while_there(exchange.relay(response), receive)
+        else:
             await exchange.relay(response)
 
     async def _answer(self, exchange: _Exchange, route: Route, body: bytes) -> None:
@@ -361,6 +357,9 @@ class _Exchange:
             await self._send(start)
             async for chunk in (begun or _Begun(response)).rest():
                 await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
+                # What is there already comes without a wait: nobody would hear that the client has gone, and
+                # asyncio prints a line for each chunk that is written to nobody.
+                await asyncio.sleep(0)
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
         except httpx.HTTPError as error:
             _LOG.info("the provider's answer broke off: %s", type(error).__name__)
@@ -408,6 +407,35 @@ async def _chunks(receive: Receive, most: int) -> AsyncIterator[bytes]:
             yield chunk
         if not message.get("more_body", False):
             return
+
+
+class _Told:
+    """What a client says, and whether that was all."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self.all = False
+
+    async def __call__(self) -> MutableMapping[str, Any]:
+        """The next of it."""
+        message = await self._receive()
+        self.all = not message.get("more_body", False)
+        return message
+
+
+async def _while_there(work: Coroutine[Any, Any, None], receive: Receive) -> None:
+    """Do `work` as long as the client is there: who leaves in the middle of an answer takes the provider's
+    stream along."""
+    task = asyncio.create_task(work)
+    gone = asyncio.create_task(_until_gone(receive))
+    try:
+        await asyncio.wait((task, gone), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for one in (task, gone):
+            if not one.done():
+                one.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
 
 async def _until_gone(receive: Receive) -> None:

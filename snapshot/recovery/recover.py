@@ -24,11 +24,13 @@ from snapshot.compaction.compact import (
 )
 from snapshot.compaction.estimate import Estimator
 from snapshot.compaction.options import Options, Settings, spell_out_settings
-from snapshot.compaction.replaced import attachments
+from snapshot.compaction.places import is_place
+from snapshot.compaction.projection import part_pages
+from snapshot.compaction.replaced import attachments, with_content, with_parts
 from snapshot.compaction.result import Compaction
 from snapshot.compaction.usage import context_usage
 from snapshot.errors import CannotFit, NotOverflow
-from snapshot.messages import File, Image, Message, Text, Transcript
+from snapshot.messages import File, Image, Message, Text, ToolResult, Transcript
 from snapshot.models.profile import ModelProfile
 from snapshot.pages.layout import layout_for
 from snapshot.recovery.classify import ErrorClass, classify_error
@@ -182,19 +184,26 @@ class _Sent:
         full = archive.restore(transcript) if archive is not None else transcript
         whole = (*full.messages, *draft)
         estimator = context_usage(repair(whole)[0], reader, overhead=options.overhead).estimator
-        if archive is None or archive.light:
-            return cls(given, 0, 0, whole, estimator, "whole" if full is transcript else "projected")
+        if archive is None:
+            return cls(given, 0, 0, whole, estimator, "whole")
         if full is not transcript:
             return cls(given, 0, 0, whole, estimator, "projected")
         # The full history: what was sent of it is, if anything, what the archive left, with what stands in
-        # place of the rest: pages, and the text beside them.
+        # place of the rest: pages or a summary, the text beside them, lines in place of large parts.
+        messages = list(repair(full.messages)[0])
+        for item in archive.changed:
+            if item.sent is not None and item.number < len(messages):
+                messages[item.number] = _without_places(item.sent)
         words = (
             replace(message, parts=tuple(part for part in message.parts if isinstance(part, Text)))
             for message in archive_messages(archive)
         )
-        left = (*whole[: archive.head], *words, *whole[archive.boundary :])
+        left = (
+            messages if archive.light else (*messages[: archive.head], *words, *messages[archive.boundary :])
+        )
         prices = archive.prices or tuple(layout_for(name=name).tokens for name in archive.tiers)
-        made = cls(left, len(prices), sum(prices), whole, estimator, "projected", sure=False)
+        prices += tuple(page.tokens for part in archive.parts for page in part_pages(part).pages)
+        made = cls((*left, *draft), len(prices), sum(prices), whole, estimator, "projected", sure=False)
         return replace(made, former=archive.refusal, own=made.tokens())
 
     def tokens(self) -> int:
@@ -226,6 +235,18 @@ class _Sent:
         nearer = max(real, other) * own < max(real, own) * other and real * 2 > other + own
         beside = real - own
         return whole if nearer and real >= _NEAR * other and beside > _MOST_BESIDE * window else self
+
+
+def _without_places(message: Message) -> Message:
+    """The message without the marks of its pages, which are counted apart."""
+    parts = (
+        with_content(part, [item for item in part.content if not is_place(item)])
+        if isinstance(part, ToolResult)
+        else part
+        for part in message.parts
+        if not is_place(part)
+    )
+    return with_parts(message, tuple(parts))
 
 
 def _remembered(done: Compaction, cause: ErrorClass, sent: _Sent) -> Compaction:

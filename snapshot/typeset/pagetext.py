@@ -309,7 +309,13 @@ def _bracket_groups(
 def _loosened(
     is_continuation: NDArray[np.bool_], codes: NDArray[np.uint32], widest: int
 ) -> NDArray[np.bool_]:
-    """`is_continuation` without the clusters that may not fit `widest` cells even on a row of their own."""
+    """`is_continuation` without the clusters that may not fit `widest` cells even on a row of their own.
+
+    One that begins before the text is such a one: else no page would begin within it.
+    """
+    if is_continuation[0]:
+        is_continuation = is_continuation.copy()
+        is_continuation[: np.argmin(is_continuation) or is_continuation.size] = False
     heads = np.flatnonzero(~is_continuation)
     sizes = np.diff(np.append(heads, codes.size))
     if sizes.max() * _WIDEST_CHARACTER <= widest:

@@ -76,20 +76,20 @@ class Segmentation(NamedTuple):
         }
 
     def cut(self, first: int, last: int) -> Segmentation | None:
-        """That of the half-open span of the text; None where the span tears a cluster.
+        """That of the half-open span of the text; None where the span ends within a cluster.
 
-        Letters keep the forms that their neighbours outside of the span give them.
+        Letters keep the forms that their neighbours outside of the span give them. So do characters of a
+        cluster that begins before it: they continue one, and are none by themselves.
         """
         starts, lengths, forms = self.clusters
         low, high = np.searchsorted(starts, (first, last))
-        ends = (starts + lengths)[max(low - 1, 0) : high]
-        if (low and ends[0] > first) or (high and ends.size and ends[-1] > last):
+        if high > low and starts[high - 1] + lengths[high - 1] > last:
             return None
         continuation = self.is_continuation
         if continuation is not None:
-            continuation = continuation[first:last]
-            if continuation[:1].any():
+            if continuation[last : last + 1].any():
                 return None
+            continuation = continuation[first:last]
             continuation = continuation if continuation.any() else None
         return Segmentation(
             continuation,

@@ -46,9 +46,8 @@ _BESIDE = frozenset(
 )  # fmt: skip
 
 
-_PART = _BESIDE | {
-    "text", "inlineData", "fileData", "functionCall", "functionResponse", *_KEPT,
-}  # fmt: skip
+_SAID = frozenset({"text", "inlineData", "fileData", "functionCall", "functionResponse", *_KEPT})
+_PART = _BESIDE | _SAID
 _OPENED = opened("contents", "history")
 
 
@@ -123,6 +122,12 @@ def _get(value: JsonObject, key: str) -> object:
     return value[key] if key in value else value.get(re.sub("[A-Z]", lambda c: "_" + c[0].lower(), key))
 
 
+def _without(value: dict[str, object], key: str) -> None:
+    """Take a camelCase key away, in either spelling."""
+    for one in [one for one in value if _camel(one) == key]:
+        del value[one]
+
+
 class PartReader:
     """Reads parts, and pairs responses with the calls of the turn before: by id, by name, by order."""
 
@@ -148,30 +153,36 @@ class PartReader:
             return
         text, call, response = (_get(part, key) for key in ("text", "functionCall", "functionResponse"))
         made, given = as_object(call), as_object(response)
-        if made is not None:
-            yield self._call(made)
-        elif given is not None:
-            yield self._response(given, where)
-        elif isinstance(text, str):
+        # A part says one thing. One that says several, against the rules, has all of them read.
+        rest = {key: value for key, value in part.items() if _camel(key) in _SAID and value is not None}
+        if isinstance(text, str):
+            _without(rest, "text")
             signature = _get(part, "thoughtSignature")
             if part.get("thought") is True:
                 yield Reasoning(text, signature if isinstance(signature, str) else None)
-            else:
+            elif text or (made is None and given is None):
                 yield Text(text)
-        else:
-            yield from self._other(part, where)
+        if made is not None:
+            _without(rest, "functionCall")
+            yield self._call(made)
+        if given is not None:
+            _without(rest, "functionResponse")
+            yield self._response(given, where)
+        if rest or not (isinstance(text, str) or made is not None or given is not None):
+            yield from self._other(rest or part, where)
 
     def _other(self, part: JsonObject, where: str) -> Iterator[Part]:
+        part = dict(part)
         for key, read in (("inlineData", _inline), ("fileData", _placed)):
             blob = as_object(_get(part, key))
             if blob is not None:
+                _without(part, key)
                 yield read(self._builder, blob, where)
-                return
         for key in _KEPT:
             kept = _get(part, key)
             if kept is not None:
+                _without(part, key)
                 yield Opaque(key, compact(kept))
-                return
         plain = {key: value for key, value in part.items() if _camel(key) not in _BESIDE}
         if plain:  # a signature alone says nothing
             kind = next(iter(plain)) if len(plain) == 1 else "untyped"

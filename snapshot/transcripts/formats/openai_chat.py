@@ -20,6 +20,7 @@ from snapshot.transcripts.reading.parts import (
     read_opaque,
     read_result,
     read_text,
+    read_unsaid,
     split_data_url,
 )
 from snapshot.transcripts.reading.threads import Detection, Thread
@@ -62,23 +63,42 @@ def _add(builder: Builder, functions: Pairing, role: Role, message: JsonObject, 
     message_id, content = as_text(message.get("id")), message.get("content")
     parts: list[Part] = []
     usage: Usage | None = None
+    if unsaid := read_unsaid(builder, message, where):
+        builder.add(role if role != "tool" else "system", unsaid, where=where, message_id=message_id)
+        return
+    own = list(_of_the_model(builder, functions, message, where, content if role == "assistant" else None))
     if role == "tool":
         if as_text(message.get("role")).strip().lower() == "function":
             call_id = functions.answer(as_text(message.get("name")))
         else:
             call_id = builder.ids.text(message.get("tool_call_id"))
-        parts.append(read_result(builder, call_id, content, where, PARTS))
+        if call_id or content or not own:
+            parts.append(read_result(builder, call_id, content, where, PARTS))
     elif role == "assistant":
         usage = usage_of(message.get("usage"))
-        parts += _reasoning(builder, message, where)
-        parts += read_content(builder, content, where, PARTS)
-        parts += _refusal(message)
-        parts += calls_of(builder, functions, message, where)
+        parts = own
     else:
         parts += read_content(builder, content, where, PARTS)
     if role == "user":
         parts += _images(builder, message, where)
-    builder.add(role, parts, where=where, message_id=message_id, usage=usage, raw=(message,))
+    if role == "assistant" or not own:
+        builder.add(role, parts, where=where, message_id=message_id, usage=usage, raw=(message,))
+        return
+    note = f"calls, thoughts or a refusal in a message of role {role}; read as the assistant's"
+    builder.odd("impossible-role", where, note)
+    if parts:
+        builder.add(role, parts, where=where, message_id=message_id)
+    builder.add("assistant", own, where=where)
+
+
+def _of_the_model(
+    builder: Builder, functions: Pairing, message: JsonObject, where: str, content: object
+) -> Iterator[Part]:
+    """What only a model brings forth, with its words in their place among it."""
+    yield from _reasoning(builder, message, where)
+    yield from read_content(builder, content, where, PARTS)
+    yield from _refusal(message)
+    yield from calls_of(builder, functions, message, where)
 
 
 def _images(builder: Builder, message: JsonObject, where: str) -> Iterator[Part]:

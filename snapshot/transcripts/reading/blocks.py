@@ -18,6 +18,7 @@ from snapshot.transcripts.reading.parts import (
     read_opaque,
     read_result,
     read_text,
+    read_unsaid,
 )
 
 __all__ = ["BLOCKS", "add_message"]
@@ -49,11 +50,13 @@ def add_message(
     parts = read_content(builder, message.get("content"), where, BLOCKS)
     foreign = [key for key in _FOREIGN if message.get(key)]
     parts += [read_opaque(builder, message[key], key, where) for key in foreign]
+    unsaid = read_unsaid(builder, message, where)
+    parts += unsaid
     message_id = as_text(message.get("id")) or message_id
     usage = usage_of(message.get("usage")) if speaker == "assistant" else None
     runs = by_speaker(speaker, parts)
     for part_role, run in runs:
-        raw = () if foreign else raw_of(message, "content", _is_result, part_role, len(runs))
+        raw = () if foreign or unsaid else raw_of(message, "content", _is_result, part_role, len(runs))
         builder.add(
             part_role,
             run,

@@ -160,6 +160,24 @@ def image_at(
     )
 
 
+# What stands beside what a message says.
+_BESIDE = frozenset(
+    {"role", "id", "name", "type", "model", "usage", "time", "timestamp", "created", "created_at"}
+)
+_SAID = frozenset({
+    "content", "tool_calls", "tool_call_id", "function_call", "refusal", "reasoning", "reasoning_content",
+    "audio", "images",
+})  # fmt: skip
+
+
+def read_unsaid(builder: Builder, message: JsonObject, where: str) -> list[Part]:
+    """What a message holds that has none of the keys under which messages say something: it whole."""
+    rest = {key: value for key, value in message.items() if key not in _BESIDE and value}
+    if not rest or not _SAID.isdisjoint(message):
+        return []
+    return [read_opaque(builder, rest, next(iter(rest)), where)]
+
+
 def by_speaker(role: Role, parts: Sequence[Part]) -> list[tuple[Role, list[Part]]]:
     """`parts` of one message as messages in which results stand apart, with role "tool".
 
