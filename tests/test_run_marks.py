@@ -6,6 +6,7 @@ import json
 import random
 import re
 import string
+from base64 import b64encode
 from dataclasses import replace
 
 import pytest
@@ -17,8 +18,6 @@ from snapshot.compaction.archive import Archive
 from snapshot.compaction.history import forget
 from snapshot.compaction.replaced import result_text
 from snapshot.facts.run_list import run_list
-from snapshot.mcp.library import Library
-from snapshot.mcp.server import answer
 from snapshot.messages import Image, Message, Text, ToolCall, ToolResult, Transcript
 from snapshot.models.ids import profile_for
 from snapshot.models.profile import ModelProfile
@@ -257,12 +256,23 @@ def test_a_folder_holds_the_runs_and_is_checked(tmp_path):
     assert not any(run in folder.read_source(pages, manifest).text for run in runs)
     said = command("read", pages).stdout
     assert all(run in said for run in runs)
-    library = Library(pages)
-    assert answer(library, "run", {"number": 3}) == runs[2]
-    assert runs[2] in answer(library, "search", {"words": runs[2][30:50]})
     changed = manifest.to_json().replace(runs[2].encode(), runs[2][:-1].encode())
     (pages / "manifest.json").write_bytes(changed)
     command("read", pages, "--check", check=1)
+
+
+def test_mcp_gives_a_run(tmp_path):
+    pytest.importorskip("mcp")
+    from snapshot.mcp.library import Library
+    from snapshot.mcp.server import answer
+
+    transcript, runs = conversation(6)
+    path, pages = tmp_path / "run.json", tmp_path / "pages"
+    path.write_text(json.dumps(snapshot.request(transcript, "anthropic")["messages"]))
+    command("render", path, "-m", MODEL, "-o", pages, "--no-redaction")
+    library = Library(pages)
+    assert answer(library, "run", {"number": 3}) == runs[2]
+    assert runs[2] in answer(library, "search", {"words": runs[2][30:50]})
 
 
 def compacted(transcript: Transcript, archive: Archive | None = None, window: int = 40_000):
@@ -374,7 +384,8 @@ def test_an_archive_of_before_keeps_its_runs_on_its_pages():
 
 def test_secrets_are_redacted_before():
     token = "ghp_" + drawn(random.Random(2), 36, string.ascii_letters + string.digits)
-    header = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0."
+    claims = '{"alg":"HS256","typ":"JWT"}', '{"sub":"1234567890"}'
+    header = "".join(f"{b64encode(claim.encode()).decode().rstrip('=')}." for claim in claims)
     secret = header + drawn(random.Random(3), 43, string.ascii_letters + string.digits)
     transcript, _ = conversation(60)
     messages = list(transcript.messages)

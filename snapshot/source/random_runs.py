@@ -59,7 +59,7 @@ _OCTETS = b"\x01\x01\x02" * 8
 _WORDS = b"\x01\x01\x01\x01\x02" * 3
 
 _TOKEN = lazy_pattern(rf"[A-Za-z0-9+/_.-]{{{LONGEST + 1},}}+={{0,2}}")
-_PERCENT = lazy_pattern(r"[A-Za-z0-9_.~-]{0,8}+(?:%[0-9A-Fa-f]{2}[A-Za-z0-9_.~/-]{0,12}+){12,}+")
+_PERCENT = lazy_pattern(r"[A-Za-z0-9_.~-]{0,8}+(?>(?:%[0-9A-Fa-f]{2}[A-Za-z0-9_.~/-]{0,12}+){12,})")
 _LETTERS = lazy_pattern(r"[A-Za-z0-9+/_-]++")
 _PADDING = lazy_pattern(r"={0,2}")
 # Between two lines of a run: a newline, or an escape for one, with indentation, quoting or a line's number.
@@ -72,7 +72,7 @@ _LIST = lazy_pattern(
 )
 _PAIRS = lazy_pattern(
     r"(?<![0-9A-Za-z])[0-9A-Fa-f]{2}"
-    r"(?:([: -])(?:\r?\n[ \t]{0,40}+)?[0-9A-Fa-f]{2}(?:\1(?:\r?\n[ \t]{0,40}+)?[0-9A-Fa-f]{2}){20,}+)"
+    r"(?:([: -])(?:\r?\n[ \t]{0,40}+)?[0-9A-Fa-f]{2}(?>(?:\1(?:\r?\n[ \t]{0,40}+)?[0-9A-Fa-f]{2}){20,}))"
     r"(?![0-9A-Za-z])"
 )
 _DUMP_LINE = lazy_pattern(
