@@ -71,7 +71,7 @@ def test_images_at_their_limit(name: str):
     assert done.report.images == usable(most) == most
 
 
-@pytest.mark.parametrize("kind", ["dense", "random"])
+@pytest.mark.parametrize("kind", [pytest.param("dense", marks=pytest.mark.slow), "random"])
 @pytest.mark.parametrize("name", EVERY)
 def test_bytes_at_their_limit(name: str, kind: str):
     layout = layout_for(name=name)

@@ -20,7 +20,7 @@ from snapshot.facts.patterns import look
 from snapshot.models.tokens import text_tokens
 from snapshot.pages.layout import layout_for
 from snapshot.source.source import Source, source_of
-from tests.conftest import REAL, case
+from tests.conftest import REAL, case, examples
 
 READER = layout_for("claude-opus-4-8").reader
 EXACT = [
@@ -137,7 +137,7 @@ pieces = st.sampled_from([
 
 
 @given(st.lists(pieces, max_size=40).map("".join))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_every_string_stands_between_boundaries(text):
     """What is listed neither begins nor ends within a word, wherever it stands."""
     for fact in find(text, names=True):

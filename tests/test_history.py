@@ -29,6 +29,7 @@ from snapshot.models import tokens
 from snapshot.models.ids import profile_for
 from snapshot.redaction import Redactor
 from snapshot.source.source import _Writer, source_of
+from tests.conftest import examples
 from tests.conversations import conversations, long_conversation
 from tests.test_continued import change, items_of
 
@@ -90,7 +91,7 @@ def memories() -> list[Any]:
 
 @pytest.mark.parametrize("api", ["openai", "anthropic", "openai-responses"])
 @given(st.data())
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 def test_lists_that_grow_and_change_are_compacted_as_at_first_sight(api: str, data: st.DataObject):
     forget()
     whole = items_of(data.draw(conversations(most=24)), api)
@@ -109,7 +110,7 @@ def test_lists_that_grow_and_change_are_compacted_as_at_first_sight(api: str, da
 
 
 @given(st.data())
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 def test_transcripts_that_grow_are_compacted_as_at_first_sight(data: st.DataObject):
     forget()
     base = data.draw(conversations(most=20))
@@ -138,7 +139,7 @@ def test_transcripts_that_grow_are_compacted_as_at_first_sight(data: st.DataObje
 
 
 @given(st.data())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_totals_are_those_of_measuring_all(data: st.DataObject):
     reader = profile_for(data.draw(st.sampled_from(READERS)))
     running = Tally(reader)

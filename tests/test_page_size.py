@@ -29,6 +29,7 @@ from tests.own_layouts import own
 __all__ = ["own"]  # a fixture: pytest finds it here
 
 
+@pytest.mark.slow
 def test_no_shape_of_another_tool_is_better():
     rows = compare()
     assert sum(row.peer is not None for row in rows) > 20

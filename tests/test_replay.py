@@ -22,6 +22,7 @@ from snapshot.replay.exact_strings import exact_strings, kind_of, words
 from snapshot.replay.form import Form, shared_prefix, units_of
 from snapshot.replay.plot import saw_tooth
 from snapshot.replay.prompt_cache import PromptCache
+from tests.conftest import examples
 from tests.conversations import conversations
 
 MODEL = "claude-opus-4-8"
@@ -46,7 +47,7 @@ def run_of(steps: int, *, lines: int = 30, seconds: int | None = None) -> Transc
     return Transcript((*messages, Message("assistant", (Text("Done."),))), "openai-chat")
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     conversations(orphans=False), st.sampled_from(sorted(POLICIES)), st.sampled_from([4_000, 9_000, 60_000])
 )

@@ -23,7 +23,7 @@ from snapshot.requests import APIS, LISTED, call_ids, request
 from snapshot.requests.check import check
 from snapshot.requests.tool_pairing import NO_RESULT, OpenCalls, arrange, mended, pair, torn
 from snapshot.transcripts import from_messages
-from tests.conftest import case
+from tests.conftest import case, examples
 
 VISION = "claude-opus-4-8"
 OWN = {
@@ -124,7 +124,7 @@ def test_every_result_with_a_call_before_it_is_kept(messages):
 
 
 @pytest.mark.parametrize("api", APIS)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(messages=conversations())
 def test_requests_keep_every_result(api, messages):
     body = request(Transcript(messages, "text"), api)

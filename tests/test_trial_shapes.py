@@ -24,6 +24,7 @@ from snapshot.trial.shapes import peer_shapes, shape_face, shape_name
 from snapshot.trial.texts import trial_text
 from snapshot.typeset.fold import fold
 from snapshot.typeset.pagetext import decode
+from tests.conftest import examples
 from tests.test_cli import run as command
 
 SHAPES = sorted({(reader.name, name) for reader in profiles() for name in peer_shapes(reader)})
@@ -57,7 +58,7 @@ def test_every_shape_of_others_is_an_arm_of_the_size_and_cell_that_the_layout_fi
 cells = st.tuples(st.integers(5, 24), st.integers(8, 34))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 @given(cells.flatmap(lambda cell: st.tuples(
     st.just(cell), st.integers(5, cell[0]), st.integers(8, cell[1]))))  # fmt: skip
 def test_a_letter_is_as_large_as_its_box_in_the_middle_of_its_cell(shape):
@@ -79,7 +80,7 @@ def test_a_letter_is_as_large_as_its_box_in_the_middle_of_its_cell(shape):
         assert columns.max() < left + across + 1.5
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=examples(10))
 @given(cells, st.text(st.sampled_from("aB1 \t\n↵❶→.|l"), min_size=1, max_size=200))
 def test_pages_of_any_shape_read_back(cell, text):
     arm = arm_of(f"{cell[0] * 24}x{cell[1] * 6}@{cell[0]}x{cell[1]}", layout_for("claude-haiku-4-5"))
