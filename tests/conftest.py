@@ -21,6 +21,7 @@ if os.environ.get("SNAPSHOT_TEST_WITHOUT_NUMBA"):
 os.environ["SNAPSHOT_CACHE"] = tempfile.mkdtemp(prefix="snapshot-tests-")
 os.environ.pop("COLUMNS", None)  # what is printed is not folded to the terminal that the tests run in
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,15 @@ _SECONDS = float(os.environ.get("SNAPSHOT_TEST_SECONDS", "inf"))
 _begun: list[float] = []  # when the first test did
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    seen: Counter[str] = Counter()
+    for item in items:
+        if (mark := item.get_closest_marker("sampled")) is not None:
+            name = item.nodeid.partition("[")[0]
+            if seen[name] % mark.args[0]:
+                item.add_marker(pytest.mark.slow)
+            seen[name] += 1
     if math.isfinite(_SECONDS):
         random.Random(str(config.getoption("--hypothesis-seed", None))).shuffle(items)
 

@@ -46,6 +46,7 @@ def compacted(layout: Layout, kind: str, pages: int, **settings):
     return snapshot.compact(conversation, model=model_of(layout.reader), options=options, **settings)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", EVERY)
 def test_tokens_at_their_limit(name: str):
     layout = layout_for(name=name)
@@ -71,6 +72,7 @@ def test_images_at_their_limit(name: str):
     assert done.report.images == usable(most) == most
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", [pytest.param("dense", marks=pytest.mark.slow), "random"])
 @pytest.mark.parametrize("name", EVERY)
 def test_bytes_at_their_limit(name: str, kind: str):

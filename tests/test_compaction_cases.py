@@ -92,6 +92,7 @@ def test_case_014_pairs_stay_together_at_every_boundary():
         assert "encrypted" not in snapshot.source_of(snapshot.Transcript((message,), "openai-responses")).text
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("limit", [100, 50, 20, 10, 5, 1, 0])
 def test_case_016_the_callers_images_count_first(tmp_path: Path, limit):
     target = tmp_path / "input.json"

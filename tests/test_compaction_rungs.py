@@ -165,6 +165,7 @@ def test_pins_stay_word_for_word():
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("limit", [100, 50, 20, 10, 5, 1, 0])
 def test_images_never_exceed_the_limit(limit):
     """Case 016: the caller's images count first, the oldest make room, what is left out is said in place."""

@@ -62,6 +62,7 @@ def test_every_way_to_a_page_gives_the_same_pixels(text, name, profile):
             assert image.size == (page.width, page.height)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_pages_of_every_layout_and_profile_read_back(name, profile):

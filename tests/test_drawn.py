@@ -150,6 +150,7 @@ def characters(last: int) -> list[str]:
     ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("face", [*FACES, "fira-7x14", "fira-8x16", "fira-8x18", "fira-9x16"])
 @pytest.mark.parametrize("levels", [2, 4, 16])
 def test_what_helpers_draw_has_the_ink_levels_of_the_face(face, levels):

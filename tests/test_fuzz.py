@@ -22,6 +22,7 @@ _PATIENCE = 60  # seconds for one input of a few thousand bytes: a hang, not a s
 _MEMORY = 400 << 20  # bytes that inputs of some kilobytes may take, all readers and caches included
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FORMATS)
 def test_bent_files(name):
     random, seen = Random(f"bent {name}"), Seen()

@@ -49,6 +49,7 @@ LARGE = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("name", LARGE)
 def test_it_fits_and_nothing_is_lost(name, api):

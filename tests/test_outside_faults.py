@@ -57,6 +57,7 @@ def said(messages: tuple[Message, ...]) -> str:
     return "\n".join(found)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("first", READERS)
 @pytest.mark.parametrize("then", READERS)
 @pytest.mark.parametrize("trigger", ["target", "manual"])

@@ -336,6 +336,7 @@ def test_any_junk_gets_a_verdict(junk, provider):
         assert verdict == classify_error(error, provider=provider)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "piece",
     ["prompt is too long: ", "9", "1,000", "{", '{"error":', "Request too large for ", "[" * 9, "maximum context length is 9 ",

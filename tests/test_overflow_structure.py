@@ -392,6 +392,7 @@ PIECES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("piece", PIECES, ids=repr)
 def test_a_megabyte_of_anything_is_quick(piece):
     for text in ((piece * (1 << 20))[: 1 << 20], "{'message': '" + (piece * (1 << 18))[: 1 << 18]):

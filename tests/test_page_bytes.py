@@ -73,6 +73,7 @@ def test_rows_above_the_line_of_letters_are_differences(name):
     assert face.cell[1] // 2 < face.baseline < face.cell[1]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_filters_are_no_matter_of_the_pixels(name):
     """Filter bytes stand row for row; pages without filters, as they were made up to 0.2, are read alike."""

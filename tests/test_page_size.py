@@ -175,6 +175,7 @@ def test_the_last_page_is_the_cheapest_that_holds_it(name):
                 assert unsteady or chosen <= layout.billing.tokens(layout.width, height)
 
 
+@pytest.mark.slow
 def test_layouts_are_what_the_solver_finds():
     """The pages in the files are its answers; `python -m benchmarks.solve --write` writes them."""
     for name in layout_names():

@@ -90,6 +90,7 @@ _BEYOND = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("window", [30_000, 200_000])
 @pytest.mark.parametrize("error", _BEYOND)
 @pytest.mark.parametrize("kind", ["text", "images", "pages", "both"])
@@ -136,6 +137,7 @@ def test_what_stands_beside_the_messages_is_found_whatever_form_is_given(tools):
     assert sizes == sorted(sizes, reverse=True)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("figures", [True, False])
 @pytest.mark.parametrize("form", ["whole", "sent", "text"])
 @pytest.mark.parametrize("tools", [0.5, 0.7, 0.9, 1.1])

@@ -42,6 +42,7 @@ def run_of(sizes: list[int]) -> list[dict[str, Any]]:
     return said
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("how", RUNGS)
 @settings(max_examples=examples(12))
 @given(sizes=st.lists(st.sampled_from([10, 200, 900, 4000]), min_size=8, max_size=30))

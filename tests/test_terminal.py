@@ -216,6 +216,7 @@ def test_folders_of_terminal_output_read_back(tmp_path):
     assert folder.check(tmp_path / "pages", manifest) == []
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "text",
     [

@@ -45,6 +45,7 @@ def test_any_bytes_give_a_transcript_or_an_error(data):
         assert transcript.format in FORMATS
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", FRAMES)
 @given(values=st.lists(JUNK, min_size=1, max_size=6))
 @example(values=[float("inf"), [float("nan"), {"a": float("-inf")}], 1e308])
