@@ -72,7 +72,7 @@ def test_the_exact_text(archive: snapshot.Archive, tmp_path: Path) -> None:
         ("nothing", {}),
         ("page", {"number": 1, "archive": archive.id, "start": 10}),
     )
-    assert tools == ["search", "page", "message"]
+    assert tools == ["search", "page", "message", "run"]
     assert found[0] == (False, archive.page(2))
     assert found[1] == (False, archive.message(3))
     hits = archive.search("def step_17_3(")
