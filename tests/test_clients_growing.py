@@ -85,7 +85,7 @@ def langchain(keeper: Watched, url: str) -> None:
     @tool
     def read(path: str) -> str:
         """Read a file."""
-        return told_words(path, 450)
+        return told_words(path, 380)  # so that there is room for all pages
 
     settings: Any = {"model_name": "claude-opus-4-8", "base_url": url, "api_key": "k", "max_retries": 0}
     middleware = SnapshotMiddleware()
