@@ -55,8 +55,8 @@ def test_what_is_to_grow_by_its_size_is_work(case):
 
 
 def test_growth_is_told_where_it_can_be_measured(monkeypatch, capsys):
-    assert growth.growths([0.1, 1.0, 25.0]) == [1.0, 2.5]
-    assert growth.growths([0.001, 0.1, 0.9]) == pytest.approx([0.0, 0.9])
+    assert growth.growths([0.3, 3.0, 75.0]) == [1.0, 2.5]
+    assert growth.growths([0.001, 0.3, 2.7]) == pytest.approx([0.0, 0.9])
     monkeypatch.setattr(growth, "_measured", lambda _, size: (size / 1000) ** 2)
     assert growth.main(["--short", "--only", "profile_for"]) == 0
     assert growth.main(["--short", "--check", "--only", "profile_for"]) == 1
