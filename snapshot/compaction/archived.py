@@ -16,6 +16,7 @@ from hashlib import sha256
 from typing import Any, Self
 
 from snapshot.compaction.statements import Statement
+from snapshot.compaction.window import Window, window_of
 from snapshot.errors import ArchiveError
 from snapshot.messages import Message, Text, Transcript
 from snapshot.pages.layout import layout_shape
@@ -210,6 +211,18 @@ class Archived:
         return fold_chapters(self.source, (self.pages[0][0], *self.chapters), runs=bool(self.runs))
 
     @cached_property
+    def in_view(self) -> Window:
+        """The end of the printed text that holds all pages."""
+        if not self.printed_pages:
+            return Window(0, self.source)
+        first = self.pages[0][0]
+        window = window_of(self.source, first, runs=bool(self.runs))
+        if not window.start:
+            return Window(0, self.printed)
+        starts = [at - window.start for at in (first, *self.chapters)]
+        return Window(window.start, fold_chapters(window.source, starts, runs=bool(self.runs)))
+
+    @cached_property
     def shown_marks(self) -> tuple[dict[str, int], dict[str, int]]:
         """Where marks that want a note first stand in the printed text, by the note's name: on the first
         page, and on those behind it."""
@@ -217,8 +230,10 @@ class Archived:
         if not spans:
             return {}, {}
         (start, stop), end = spans[0], spans[-1][1]
-        text, runs = self.printed.text, bool(self.runs)
-        first, others = (_first_marks(text[a:b], runs) for a, b in ((start, stop), (stop, end)))
+        text, runs, before = self.in_view.source.text, bool(self.runs), self.in_view.start
+        first, others = (
+            _first_marks(text[a - before : b - before], runs) for a, b in ((start, stop), (stop, end))
+        )
         return {name: at + start for name, at in first.items()}, {
             name: at + stop for name, at in others.items()
         }
@@ -226,7 +241,8 @@ class Archived:
     @property
     def referred(self) -> tuple[tuple[int, int], ...]:
         """Half-open spans of source text that a page refers to instead of showing them."""
-        return tuple((one.original_start, one.original_stop) for one in self.printed.references)
+        at = self.in_view.start
+        return tuple((one.original_start + at, one.original_stop + at) for one in self.in_view.source.references)
 
     @cached_property
     def id(self) -> str:

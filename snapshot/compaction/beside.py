@@ -87,7 +87,7 @@ def facts_of(
         reader=context.reader,
         keep=[value for _, value in resources_of(archive.messages, context.options.keep_fields)],
         referred=archive.referred if archive.pages else (),
-        exclude=archive.printed.runs if archive.pages else (),
+        exclude=archive.in_view.source.runs if archive.pages else (),
     )
     if runs.left_out:
         runs = _runs_of(context, archive, [*text, sheet.text], budget - sheet.tokens)
@@ -97,7 +97,7 @@ def facts_of(
 
 def _runs_of(context: Context, archive: Archive, beside: Sequence[str], budget: int) -> RunList:
     """The runs of random characters that the archive's pages have only marks of."""
-    if not archive.runs or not archive.pages or not archive.printed.runs:
+    if not archive.runs or not archive.pages or not archive.in_view.source.runs:
         return RunList()
     return run_list(archive.source, archive.pages, tail=beside, budget=budget, reader=context.reader)
 

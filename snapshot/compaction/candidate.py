@@ -15,6 +15,7 @@ from snapshot.compaction.page_images import base64_bytes, most_bytes, page_sizes
 from snapshot.compaction.pagination import Pagination, Stretch
 from snapshot.compaction.replaced import attachments
 from snapshot.messages import Message
+from snapshot.source.source import Source
 
 if TYPE_CHECKING:
     from snapshot.requests.limits import Excess
@@ -121,6 +122,12 @@ class Candidate:
         middle = self.pagination.stretches if self.pagination is not None else ()
         return (*middle, *(stretch for part in self.part_paginations for stretch in part.stretches))
 
+    @property
+    def printed(self) -> Source:
+        """The text that the pages of the middle are set of."""
+        assert self.archive is not None and self.pagination is not None
+        return self.pagination.printed if self.pagination.start else self.archive.printed
+
     def fits(self, goal: int) -> bool:
         """Whether it is within the goal and the provider's limits."""
         return self.tokens <= goal and not self.over_limits
@@ -148,7 +155,7 @@ class Candidate:
                 sizes += known
             else:
                 for stretch in self.pagination.stretches:
-                    sizes += page_sizes(self.archive.printed, stretch, threads=threads)
+                    sizes += page_sizes(self.printed, stretch, threads=threads)
         for part, pagination in zip(self.parts, self.part_paginations, strict=True):
             for stretch in pagination.stretches:
                 sizes += page_sizes(part.source, stretch, threads=threads)

@@ -37,7 +37,7 @@ def drawn(candidate: Candidate) -> tuple[Message, ...]:
         return messages
     pages = []
     if candidate.pagination is not None:
-        pages = _pages(candidate.pagination, archive.printed, context.options.threads, tell)
+        pages = _pages(candidate.pagination, candidate.printed, context.options.threads, tell)
     return (*messages[: context.head], *candidate.framed(pages), *messages[candidate.cut :])
 
 

@@ -227,6 +227,7 @@ histories = Histories()
 
 def forget() -> None:
     """Forget all that is known of conversations from earlier calls: it only saves time."""
+    from snapshot.compaction import window
     from snapshot.facts import survey
     from snapshot.source import folding, repeats, run_marks, source
     from snapshot.transcripts import continued
@@ -238,3 +239,4 @@ def forget() -> None:
     repeats.forget()
     run_marks.forget()
     survey.forget()
+    window.forget()

@@ -265,7 +265,11 @@ def _pages_to_keep(former: Archive | None, layout: Layout) -> Pagination | None:
     """Pages of an earlier compaction, if they were for the same reader."""
     if former is None or former.layout != layout.name or not former.pages:
         return None
-    return Pagination.of(former.printed, former.listed, former.prices, former.starts, former.chapters)
+    view = former.in_view
+    listed = [(start - view.start, stop - view.start, name) for start, stop, name in former.listed]
+    chapters = [at - view.start for at in former.chapters]
+    found = Pagination.of(view.source, listed, former.prices, former.starts, chapters)
+    return found.seen_from(view.start)
 
 
 def _break_even(context: Context, before: int, after: int) -> int | None:

@@ -20,6 +20,7 @@ from snapshot.compaction.chapters import CHAPTERS, Setter, without_chapters
 from snapshot.compaction.page_images import base64_bytes, page_sizes
 from snapshot.compaction.page_room import Room
 from snapshot.compaction.pagination import Pagination, denser
+from snapshot.compaction.window import window_at
 from snapshot.pages.layout import Layout, layout_for
 from snapshot.source.repeats import original_span
 from snapshot.source.source import Source
@@ -87,9 +88,12 @@ class Paginator:
         runs: bool = False,
         threads: int | None = None,
     ) -> None:
-        self._layout, self._former, self._threads = layout, former, threads
+        self._layout, self._threads = layout, threads
+        # What is set are offsets in the part of the text that the former pages are of.
+        self._window = window_at(source, former.start if former is not None else 0)
+        self._former = former and former.seen_from(0)
         chapter = max(1, room // CHAPTERS) if room else 0
-        self._setter = Setter(source, repeats=repeats, runs=runs, chapter=chapter)
+        self._setter = Setter(self._window.source, repeats=repeats, runs=runs, chapter=chapter)
         # Where there is no room for two pages, all is set anew each time: less is kept free.
         self._margin = _MARGIN if room > 1 else _LEAST_MARGIN
 
@@ -124,9 +128,12 @@ class Paginator:
             most_bytes: bytes that their files may have in base64; None: any.
             goal_tokens: tokens that they should cost: the oldest part becomes denser where that reaches it.
         """
-        setter, former = self._setter, self._former
         goal = most_tokens if goal_tokens is None else min(goal_tokens, most_tokens)
         room = Room(most_pages, most_tokens, most_bytes, self._threads)
+        return self._within(room, goal).seen_from(self._window.start)
+
+    def _within(self, room: Room, goal: int) -> Pagination:
+        setter, former = self._setter, self._former
         roomy = room.with_margin(self._margin)
         continued = self._continued
         if continued is not None:

@@ -27,6 +27,8 @@ class Pagination:
 
     Attributes:
         stretches: in order of the source; spans are offsets in `printed`.
+        start: offset in the whole source text at which `printed` begins (see `window`). All offsets but those
+            of `stretches` and `printed` are of the whole.
         left_out: characters at the start of the source that no page shows; they are not folded.
         fits: whether pages, tokens and bytes are within what was allowed.
         printed: the text that the pages are set of: the source text, or that with references in it.
@@ -41,6 +43,7 @@ class Pagination:
     printed: Source = _EMPTY
     sizes: tuple[int, ...] = ()
     chapters: tuple[int, ...] = ()
+    start: int = 0
 
     @property
     def pages(self) -> tuple[PageSpan, ...]:
@@ -50,12 +53,21 @@ class Pagination:
     @property
     def spans(self) -> tuple[tuple[int, int], ...]:
         """Half-open span of source text on each page: references are what they stand for."""
-        return tuple(original_span(self.printed, page.start, page.stop) for page in self.pages)
+        at = self.start
+        spans = (original_span(self.printed, page.start, page.stop) for page in self.pages)
+        return tuple((start + at, stop + at) for start, stop in spans)
 
     @property
     def printed_spans(self) -> tuple[tuple[int, int], ...]:
         """Half-open span of `printed` on each page."""
-        return tuple((page.start, page.stop) for page in self.pages)
+        at = self.start
+        return tuple((page.start + at, page.stop + at) for page in self.pages)
+
+    def seen_from(self, start: int) -> Pagination:
+        """The same, with offsets of a whole in which `printed` begins at an offset."""
+        by = start - self.start
+        chapters = tuple(at + by for at in self.chapters)
+        return replace(self, left_out=self.left_out + by, chapters=chapters, start=start) if by else self
 
     @property
     def tokens(self) -> int:

@@ -62,6 +62,8 @@ class Survey:
         at = len(own)
         if source is self.source or not at:
             return True
+        if source.lineage is not None and source.lineage is self.source.lineage:
+            return len(source.text) >= at
         if not own.endswith("\n") or not source.text.startswith(own):
             return False
         place = bisect_left(source.marks, at)

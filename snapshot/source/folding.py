@@ -237,6 +237,7 @@ class _Fold:
                 ),
             ),
             repeats=tuple(self._repeats),
+            lineage=None,
         )
 
 
@@ -271,6 +272,7 @@ def _beginning(folded: Source, source: Source) -> Source:
         spans=folded.spans[: len(source.spans)],
         elisions=folded.elisions[:elisions],
         repeats=repeats,
+        lineage=None,
     )
 
 

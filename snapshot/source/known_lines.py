@@ -254,6 +254,8 @@ def follows(source: Source, known: Source) -> bool:
     """Whether a source goes on from a known one with whole entries, or is the same."""
     if source is known or not known.text:
         return True
+    if source.lineage is not None and source.lineage is known.lineage:
+        return len(source.text) >= len(known.text)
     size, marks, spans = len(known.text), len(known.marks), len(known.spans)
     if not source.text.startswith(known.text) or source.repeats or known.repeats:
         return False

@@ -135,6 +135,7 @@ def _in_chapters(source: Source, starts: Sequence[int], runs: bool) -> Source:
         ),
         repeats=tuple(repeats),
         runs=folds[0].runs,
+        lineage=None,
     )
 
 

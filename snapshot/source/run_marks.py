@@ -140,6 +140,7 @@ class _Marked:
             marks=tuple(marks),
             spans=tuple((moved(start), moved(stop)) for start, stop in source.spans),
             elisions=tuple(Elision(moved(one.offset), one.media_type, one.size) for one in source.elisions),
+            lineage=None,
         )
 
     def folded(self, visible_from: int) -> Source:
@@ -167,6 +168,7 @@ class _Marked:
             ),
             repeats=tuple(repeats),
             runs=self.texts,
+            lineage=None,
         )
 
     def _repeats(self, told: Source, spans: list[Repeat], shift: int) -> list[Repeat]:

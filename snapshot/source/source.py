@@ -40,7 +40,7 @@ from snapshot.parts.kinds import Sealed, family_of, pieces
 from snapshot.source.marks import ELIDED, FIELD, SCOPE
 from snapshot.source.payloads import payloads
 from snapshot.source.repeats import fold_repeats
-from snapshot.source.text import Elision, Source, slice_of
+from snapshot.source.text import Elision, Lineage, Source, slice_of
 
 __all__ = ["Elision", "Source", "forget", "slice_of", "source_of", "strict_text"]
 
@@ -90,13 +90,16 @@ class _Writer:
         self._numbered = 0
         self._begin = 0
         self._source: Source | None = None
+        self._lineage = Lineage()
 
     def source(self) -> Source:
         """What was put together so far."""
         if self._source is None or self._pieces:
             text = "".join((self._source.text if self._source else "", *self._pieces))
             self._pieces = []
-            self._source = Source(text, tuple(self._marks), tuple(self._spans), tuple(self._elisions))
+            self._source = Source(
+                text, tuple(self._marks), tuple(self._spans), tuple(self._elisions), lineage=self._lineage
+            )
         return self._source
 
     def message(self, message: Message, *, reasoning: bool) -> None:

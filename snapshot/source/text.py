@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from snapshot.source.marks import ELIDED, REPEAT
 
-__all__ = ["Elision", "Moved", "Repeat", "Source", "marks_of", "slice_of"]
+__all__ = ["Elision", "Lineage", "Moved", "Repeat", "Source", "marks_of", "slice_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,12 @@ class Repeat:
     original_stop: int
 
 
+class Lineage:
+    """What sources have in common of which each goes on, by whole messages, where a shorter one ended."""
+
+    __slots__ = ("__weakref__",)
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Source text with its structure.
@@ -49,6 +55,8 @@ class Source:
         repeats: references to earlier lines, and what of the original text each stands for (see
             `snapshot.source.repeats`); marks of runs are among them (`snapshot.source.run_marks`).
         runs: the runs of random characters of the whole original text, each once: mark N is of `runs[N - 1]`.
+        lineage: of which it is, where that is known: it saves comparing texts. A source that is changed has
+            none.
     """
 
     text: str
@@ -57,6 +65,7 @@ class Source:
     elisions: tuple[Elision, ...] = ()
     repeats: tuple[Repeat, ...] = ()
     runs: tuple[str, ...] = ()
+    lineage: Lineage | None = field(default=None, repr=False, compare=False)
 
     @property
     def references(self) -> tuple[Repeat, ...]:
