@@ -242,7 +242,9 @@ class Archived:
     def referred(self) -> tuple[tuple[int, int], ...]:
         """Half-open spans of source text that a page refers to instead of showing them."""
         at = self.in_view.start
-        return tuple((one.original_start + at, one.original_stop + at) for one in self.in_view.source.references)
+        return tuple(
+            (one.original_start + at, one.original_stop + at) for one in self.in_view.source.references
+        )
 
     @cached_property
     def id(self) -> str:

@@ -112,13 +112,14 @@ def factsheet(
     ranked = _without_parts(ranked)
     head = _HEAD if pages else _HEAD_UNPAGED
     labels = _Labels(pages, referred)
-    count = _most(ranked, head, labels, budget, reader)
+    size = _Size(head, labels, budget, reader)
+    count = size.count(ranked)
     # What stands in a string that came later made room for others.
     inner = _told_by(ranked[:count])
     chosen = [fact for fact in ranked[:count] if fact.text not in inner or fact.kind == "named"]
     rest = [fact for fact in ranked[count:] if fact.text not in inner]
     ranked = chosen + rest
-    count = _most(ranked, head, labels, budget, reader)
+    count = size.count(ranked)
     text = _print(head, ranked[:count], labels)
     return Factsheet(
         text, tuple(ranked[:count]), len(ranked) - count, text_tokens(text, reader) if text else 0
@@ -130,50 +131,57 @@ def _at_most(budget: int, reader: ModelProfile) -> int:
     return int(budget * reader.chars_per_token / 3) + 1 if budget > 0 else 0
 
 
-def _most(ranked: Sequence[Fact], head: str, labels: _Labels, budget: int, reader: ModelProfile) -> int:
-    """How many of the facts have room. Each makes the text dearer, so the first without room ends it."""
-    size = _Size(head, reader)
-    for number, fact in enumerate(ranked[: _at_most(budget, reader)]):
-        size.add(fact, labels)
-        if size.tokens > budget:
-            return number
-    return min(len(ranked), _at_most(budget, reader))
-
-
 class _Size:
-    """Tokens of what `_print` gives, fact by fact."""
+    """How many facts have room: tokens of what `_print` gives, counted fact by fact."""
 
-    def __init__(self, head: str, reader: ModelProfile) -> None:
+    def __init__(self, head: str, labels: _Labels, budget: int, reader: ModelProfile) -> None:
+        self._labels, self._most = labels, _at_most(budget, reader)
         self._pieces = pieces = Pieces(reader)
-        # Hundredths of a token, each line with the newline behind it; the last characters of lines with
-        # labels, and that of the last line.
-        self._sum = pieces.inside(head) + pieces.between(head[-1], "\n")
-        self._ends: dict[str, str] = {}
-        self._end = head[-1]
-        self._last = ""
+        # Hundredths of a token: of the head with the newline behind it, and all that there is room for.
+        self._head, self._room = pieces.inside(head) + pieces.between(head[-1], "\n"), pieces.room(budget)
+        self._end_of_head = head[-1]
+        # Of each line by itself, and each text within a line, with a newline behind it.
+        self._lines: dict[str, int] = {}
+        self._texts: dict[str, int] = {}
 
-    @property
-    def tokens(self) -> int:
-        """Estimated tokens of the text."""
-        end = self._ends[self._last] if self._ends else self._end
-        return self._pieces.tokens(self._sum - self._pieces.between(end, "\n"))
-
-    def add(self, fact: Fact, labels: _Labels) -> None:
-        """Take in the fact that follows."""
-        line, label = labels.line(fact)
-        between, text = self._pieces.between, fact.text
-        end = self._ends.get(label)
-        if line or end is None:
-            line_of = line or f"{label}: " * bool(label) + text
-            self._sum += between("\n", line_of[0]) + self._pieces.inside(line_of) + between(line_of[-1], "\n")
+    def count(self, ranked: Sequence[Fact]) -> int:
+        """How many of the facts have room. Each makes the text dearer, so the first without room ends it."""
+        between, total = self._pieces.between, self._head
+        ends: dict[str, str] = {}  # last characters of lines with labels
+        end, last = self._end_of_head, ""
+        most = ranked[: self._most]
+        for number, fact in enumerate(most):
+            line, label = self._labels.line(fact)
+            before = ends.get(label)
+            if line or before is None:
+                total += self._line(line or f"{label}: " * bool(label) + fact.text)
+            else:
+                total += between(before, ",") - between(before, "\n") + self._text(fact.text)
             if line:
-                self._end = line[-1]
-                return
-            self._last = label
-        else:
-            self._sum += between(end, ",") + between(",", " ") + between(" ", text[0])
-            self._sum += self._pieces.inside(text) + between(text[-1], "\n") - between(end, "\n")
-        self._ends[label] = text[-1]
+                end = line[-1]
+            else:
+                ends[label] = fact.text[-1]
+                last = label if before is None else last
+            if total - between(ends[last] if ends else end, "\n") > self._room:
+                return number
+        return len(most)
+
+    def _line(self, line: str) -> int:
+        known = self._lines.get(line)
+        if known is None:
+            pieces = self._pieces
+            known = pieces.between("\n", line[0]) + pieces.inside(line) + pieces.between(line[-1], "\n")
+            self._lines[line] = known
+        return known
+
+    def _text(self, text: str) -> int:
+        known = self._texts.get(text)
+        if known is None:
+            pieces = self._pieces
+            known = pieces.between(",", " ") + pieces.between(" ", text[0])
+            known += pieces.inside(text) + pieces.between(text[-1], "\n")
+            self._texts[text] = known
+        return known
 
 
 def ranked_facts(
@@ -297,12 +305,16 @@ class _Labels:
         if not pages:
             return ""
         found: dict[int, str] = {}
+        low = len(starts)  # a page is told by the last place on it
         for at in reversed(fact.offsets):
-            if self._refers and self._is_referred(at):
+            if (low < len(starts) and at >= starts[low]) or (self._refers and self._is_referred(at)):
                 continue
             first = bisect_right(starts, at) - 1
-            if first < 0 or at >= pages[first][1]:
+            if first < 0:
+                break
+            if at >= pages[first][1]:
                 continue
+            low = first
             # A string over the edge of a page begins on one and ends on the next.
             last = max(first, bisect_right(starts, at + len(fact.text) - 1) - 1)
             found.setdefault(first + 1, f"{first + 1}" if first == last else f"{first + 1}-{last + 1}")

@@ -97,6 +97,7 @@ class Finder:
             if chunk in told:
                 offsets[chunk].append(match.start())
         cuts = _cuts(text)
+        begins = [start for start, _ in cuts]
         behind = self._length
         new: defaultdict[str, dict[int, int]] = defaultdict(dict)
         for chunk, starts in offsets.items():
@@ -107,7 +108,7 @@ class Finder:
                     self._kinds[rank, found] = kind
                 length, places = len(found), new[found]
                 for start in starts:
-                    if not (cuts and _touches(start + inside, start + inside + length, cuts)):
+                    if not (cuts and _touches(start + inside, start + inside + length, cuts, begins)):
                         # A name may be found twice in one place, by what it ends with and as a whole.
                         places.setdefault(behind + start + inside, rank)
         for found, places in new.items():
@@ -155,8 +156,8 @@ class _Places:
 
     def forget(self, start: int) -> bool:
         """Forget what stands before an offset; whether anything is left."""
-        gone = bisect_left(self._offsets, start)
-        if gone:
+        if self._offsets[0] < start:
+            gone = bisect_left(self._offsets, start)
             del self._offsets[:gone], self._ranks[:gone]
             self._fact = None
         return bool(self._offsets)
@@ -287,8 +288,9 @@ def _cuts(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def _touches(start: int, stop: int, cuts: Sequence[tuple[int, int]]) -> bool:
-    number = bisect_right(cuts, stop, key=lambda cut: cut[0]) - 1
+def _touches(start: int, stop: int, cuts: Sequence[tuple[int, int]], begins: Sequence[int]) -> bool:
+    """Whether a span meets one of the cuts, which begin there."""
+    number = bisect_right(begins, stop) - 1
     return number >= 0 and cuts[number][1] >= start
 
 

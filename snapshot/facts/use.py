@@ -11,7 +11,6 @@ import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,13 +38,6 @@ _DEFINITION = re.compile(
     r"|^[ \t+]*+((?:self\.|this\.)?[A-Za-z_]\w{0,80}+)[ \t]*+=(?![=>])",
     re.MULTILINE,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    start: int
-    kind: str
-    size: int
 
 
 class Uses:
@@ -93,11 +85,9 @@ class Uses:
                 for name in [name for name, at in names.items() if at < first]:
                     del names[name]
         length = max(1, self._length)
-        stops = [*self._starts[1:], self._length]
-        sizes = (stop - start for start, stop in zip(self._starts, stops, strict=False))
-        entries = map(_Entry, self._starts, self._kinds, sizes)
-        none = (_Entry(0, "result", self._length),)
-        self._worth = [_worth(entry, length) for entry in (entries if self._starts else none)]
+        starts, kinds = (self._starts, self._kinds) if self._starts else ([0], ["result"])
+        entries = zip(kinds, starts, [*starts[1:], self._length], strict=True)
+        self._worth = [_worth(kind, stop - start, stop, length) for kind, start, stop in entries]
 
     def scores(self, facts: Sequence[Fact]) -> NDArray[np.float64]:
         """How likely each string is needed next; only the order counts.
@@ -122,12 +112,12 @@ class Uses:
         return used * np.array([defined.get(fact.text, 1.0) for fact in facts])
 
 
-def _worth(entry: _Entry, length: int) -> float:
-    """What one occurrence in an entry of a text of `length` characters is worth."""
-    worth = _WORTH.get(entry.kind, _IN_RESULT)
-    if entry.kind not in _WORTH:
-        worth /= max(1.0, entry.size / _LONG) ** 0.5
-    age = 1 - (entry.start + entry.size) / length
+def _worth(kind: str, size: int, stop: int, length: int) -> float:
+    """What one occurrence in an entry that ends at `stop` in a text of `length` characters is worth."""
+    worth = _WORTH.get(kind, _IN_RESULT)
+    if kind not in _WORTH:
+        worth /= max(1.0, size / _LONG) ** 0.5
+    age = 1 - stop / length
     return worth * max(_OLDEST, 0.5 ** (age / _HALF))
 
 

@@ -129,9 +129,11 @@ class Pieces:
         last = ord(_OTHER)
         return self._rates[min(ord(one), last) << 7 | min(ord(other), last)]
 
-    def tokens(self, hundredths: int) -> int:
-        """Tokens of a text that is not empty, from the sum over its pieces and where they meet."""
-        return _scaled(_FIRST + hundredths, self._reader, self._column)
+    def room(self, tokens: int) -> int:
+        """The most that the sum over the pieces of a text, and where they meet, may be, so that the text has
+        no more than so many tokens."""
+        ratio, own = _fractions(self._reader, self._column)
+        return 100 * own * tokens // ratio - _FIRST
 
 
 def most_tokens(chars: int, reader: ModelProfile) -> int:
@@ -149,9 +151,13 @@ def most_chars(tokens: int, reader: ModelProfile) -> int:
 
 
 def _scaled(hundredths: int, reader: ModelProfile, column: int) -> int:
-    # Whole millionths of the ratios, so that no machine rounds in another way.
-    ratio, own = round(RATIOS[column] * 1_000_000), round(reader.chars_per_token * 1_000_000)
+    ratio, own = _fractions(reader, column)
     return -(-hundredths * ratio // (100 * own))
+
+
+def _fractions(reader: ModelProfile, column: int) -> tuple[int, int]:
+    """The ratios in whole millionths, so that no machine rounds in another way."""
+    return round(RATIOS[column] * 1_000_000), round(reader.chars_per_token * 1_000_000)
 
 
 def _column(reader: ModelProfile) -> int:

@@ -7,6 +7,7 @@ They are what the measure of a continuation counts. The factsheet has finer patt
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from snapshot.messages import Message, Opaque, Part, ToolCall, ToolResult
 
@@ -15,6 +16,8 @@ __all__ = ["KINDS", "exact_strings", "kind_of", "words"]
 KINDS = ("url", "path", "hash", "name", "number", "flag")
 
 _SHORTEST = 5
+# Words of which it is kept what they have, and their longest: bounds memory.
+_WORDS_KNOWN, _LONGEST_KNOWN = 1 << 16, 200
 # A path starts where no character of one stands before, so that a long run of letters is looked at once.
 _EXACT = re.compile(
     r"""  https?://[^\s"'<>)\]}]+
@@ -30,9 +33,34 @@ _EXACT = re.compile(
 )
 
 
+class _Words:
+    """The exact strings of the words that were looked at lately: none reaches over a blank, and a run has few
+    different words."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[str, ...]] = {}
+
+    def strings_of(self, text: str) -> Iterator[str]:
+        """The exact strings of each different word of a text."""
+        if len(self._known) > _WORDS_KNOWN:
+            self._known = {}
+        known = self._known
+        for word in set(text.split()):
+            found = known.get(word)
+            if found is None:
+                items = _EXACT.findall(word)
+                found = tuple(item.rstrip(".") for item in items if len(item) >= _SHORTEST)
+                if len(word) <= _LONGEST_KNOWN:
+                    known[word] = found
+            yield from found
+
+
+_words = _Words()
+
+
 def exact_strings(text: str) -> frozenset[str]:
     """The exact strings of at least five characters in a text, without a full stop at their end."""
-    return frozenset(item.rstrip(".") for item in _EXACT.findall(text) if len(item) >= _SHORTEST)
+    return frozenset(_words.strings_of(text))
 
 
 def kind_of(text: str) -> str:

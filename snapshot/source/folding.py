@@ -56,8 +56,10 @@ def _is_telling(words: str) -> bool:
 
 def _words(text: str, most: int) -> str:
     """The start of a text as words of one line, without what would not be printed."""
-    shown = _SEQUENCE.sub("", text[: 4 * most])
-    return " ".join("".join(char if char.isprintable() else " " for char in shown).split())[:most].rstrip()
+    shown = " ".join(_SEQUENCE.sub("", text[: 4 * most]).split())
+    if not shown.isprintable():
+        shown = " ".join("".join(char if char.isprintable() else " " for char in shown).split())
+    return shown[:most].rstrip()
 
 
 class _Fold:
@@ -80,6 +82,11 @@ class _Fold:
         # What is written, up to this offset of the text.
         self._pieces: list[str] = []
         self._length = self._done = 0
+
+    @property
+    def length(self) -> int:
+        """Characters that it stands for."""
+        return len(self._given.text)
 
     def follow(self) -> None:
         """Write what is new."""
@@ -248,6 +255,14 @@ class _Known:
         self.lines = KnownLines()
         self.folds: OrderedDict[int, _Fold] = OrderedDict()  # by the offset that is seen first
 
+    def beginning(self, visible_from: int, until: int) -> Source | None:
+        """The folded source of the conversation as it was earlier, if it has what stands before an offset."""
+        fold = self.folds.get(visible_from)
+        if fold is None or fold.length < until:
+            return None
+        self.folds.move_to_end(visible_from)
+        return fold.source
+
     def folded(self, source: Source, visible_from: int) -> Source:
         """The folded source: of a conversation that goes on from the one before, or of its beginning."""
         if len(source.text) >= len(self.lines.source.text):
@@ -284,7 +299,7 @@ class _Lately:
         self._told: list[tuple[Source, int, Source]] = []
         self._lock = threading.Lock()
 
-    def folded(self, source: Source, visible_from: int) -> Source:
+    def folded(self, source: Source, visible_from: int, until: int | None) -> Source:
         if len(source.text) < _FEW:
             return _Known().folded(source, visible_from)
         with self._lock:
@@ -293,6 +308,8 @@ class _Lately:
                     return folded
             known = next((one for one in reversed(self._known) if _is_of(source, one.lines.source)), None)
             if known is not None:
+                if until is not None and (folded := known.beginning(visible_from, until)) is not None:
+                    return folded
                 self._known.remove(known)  # it is this call's alone while it is in use
         known = known or _Known()
         folded = known.folded(source, visible_from)
@@ -309,9 +326,15 @@ def _is_of(source: Source, known: Source) -> bool:
 _lately = _Lately()
 
 
-def folded(source: Source, visible_from: int) -> Source:
-    """See `snapshot.source.repeats.fold_repeats`; something of the source is visible."""
-    return _lately.folded(source, visible_from)
+def folded(source: Source, visible_from: int, until: int | None = None) -> Source:
+    """See `snapshot.source.repeats.fold_repeats`; something of the source is visible.
+
+    Args:
+        source: source text without references.
+        visible_from: offset in it from which on the reader sees it.
+        until: offset up to which it is asked for: what is behind may be missing. None: the end.
+    """
+    return _lately.folded(source, visible_from, until)
 
 
 def forget() -> None:

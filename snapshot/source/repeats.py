@@ -25,6 +25,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from snapshot.source.marks import ELIDED, REPEAT, RUN_MARK
 from snapshot.source.text import Moved, Repeat, Source, marks_of
@@ -50,15 +51,19 @@ def fold_repeats(source: Source, *, visible_from: int = 0, runs: bool = False) -
             nothing refers to it.
         runs: print marks in place of runs of random characters as well (see `snapshot.source.run_marks`).
     """
+    return _folded(source, visible_from, None, runs)
+
+
+def _folded(source: Source, visible_from: int, until: int | None, runs: bool) -> Source:
     if visible_from >= len(source.text):
         return source
     if runs:
         from snapshot.source.run_marks import folded_with_runs
 
-        return folded_with_runs(source, visible_from)
+        return folded_with_runs(source, visible_from, until)
     from snapshot.source.folding import folded
 
-    return folded(source, visible_from)
+    return folded(source, visible_from, until)
 
 
 def fold_chapters(source: Source, starts: Sequence[int], *, runs: bool = False) -> Source:
@@ -101,9 +106,11 @@ _lately = _Lately()
 
 
 def _in_chapters(source: Source, starts: Sequence[int], runs: bool) -> Source:
-    folds = [fold_repeats(source, visible_from=start, runs=runs) for start in starts]
+    # Of all chapters but the last, what stands behind them need not be folded.
+    folds = [_folded(source, start, stop, runs) for start, stop in pairwise(starts)]
+    folds += [_folded(source, start, None, runs) for start in starts[-1:]]
     if len(folds) == 1 or not any(folded.repeats for folded in folds):
-        return folds[0] if folds else source
+        return folds[-1] if folds else source
     pieces = [source.text[: starts[0]]]
     length = starts[0]
     repeats: list[Repeat] = []

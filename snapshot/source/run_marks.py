@@ -91,10 +91,10 @@ class _Known:
         """The text of each number."""
         return tuple(self._texts[: max((run.number for run in self.runs(source)), default=0)])
 
-    def folded(self, source: Source, visible_from: int) -> Source:
+    def folded(self, source: Source, visible_from: int, until: int | None) -> Source:
         """The source with marks and references; see `fold_repeats`."""
         if not self.runs(source):
-            return folded(source, visible_from)
+            return folded(source, visible_from, until)
         for given, offset, told in self._told:
             if given is source and offset == visible_from:
                 return told
@@ -218,9 +218,9 @@ class _Lately:
             self._known = [*self._known, known][-_MOST:]
             return known
 
-    def folded(self, source: Source, visible_from: int) -> Source:
+    def folded(self, source: Source, visible_from: int, until: int | None) -> Source:
         with self._lock:
-            return self.known(source).folded(source, visible_from)
+            return self.known(source).folded(source, visible_from, until)
 
 
 def _is_of(source: Source, known: Source) -> bool:
@@ -230,9 +230,9 @@ def _is_of(source: Source, known: Source) -> bool:
 _lately = _Lately()
 
 
-def folded_with_runs(source: Source, visible_from: int) -> Source:
-    """See `snapshot.source.repeats.fold_repeats`; something of the source is visible."""
-    return _lately.folded(source, visible_from)
+def folded_with_runs(source: Source, visible_from: int, until: int | None = None) -> Source:
+    """See `snapshot.source.folding.folded`; with marks of runs as well."""
+    return _lately.folded(source, visible_from, until)
 
 
 def numbered_runs(source: Source) -> tuple[NumberedRun, ...]:
