@@ -17,8 +17,8 @@ from snapshot.replay.exact_strings import _EXACT, _SHORTEST, exact_strings
 from snapshot.source.source import source_of
 
 _WHOLE = 1 << 40
-# What may stand in the text, before a window and in it, beside words: runs of random characters, and clusters.
-_RANDOM, _CLUSTERS = "random", "किताब 👩‍🚀 "
+# What may stand in the text, before a window and in it, beside words: runs of random characters, clusters.
+_RANDOM, _CLUSTERS = "random", "किताब 👩\u200d🚀 "
 
 
 def _run(messages: int, also: str, at: int) -> Transcript:

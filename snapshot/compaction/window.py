@@ -18,8 +18,8 @@ from snapshot.typeset.shaped import may_be_unit
 
 __all__ = ["Window", "window_at", "window_of"]
 
-# A window begins with the message at a multiple of so many characters: it seldom moves, since what is known of
-# one serves for the text that goes on, and not for another window.
+# A window begins with the message at a multiple of so many characters: it seldom moves, since what is known
+# of one serves for the text that goes on, and not for another window.
 _STEP = 1 << 19
 _MOST = 4
 
