@@ -125,7 +125,8 @@ class Candidate:
     @property
     def printed(self) -> Source:
         """The text that the pages of the middle are set of."""
-        assert self.archive is not None and self.pagination is not None
+        assert self.archive is not None
+        assert self.pagination is not None
         return self.pagination.printed if self.pagination.start else self.archive.printed
 
     def fits(self, goal: int) -> bool:
