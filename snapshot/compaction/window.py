@@ -65,8 +65,9 @@ def _is_plain(source: Source, lineage: Lineage, stop: int) -> bool:
     known, plain = _plain.get(lineage, (0, True))
     if not plain or stop <= known:
         return plain
-    foreign, _ = census(source.text[known:stop])
-    plain = not (may_join(foreign) | may_be_unit(foreign)).any()
+    # Piece by piece: no copy of all that left view.
+    pieces = (source.text[at : min(at + _STEP, stop)] for at in range(known, stop, _STEP))
+    plain = not any((may_join(codes) | may_be_unit(codes)).any() for codes, _ in map(census, pieces))
     _plain[lineage] = stop, plain
     return plain
 
