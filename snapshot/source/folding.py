@@ -129,8 +129,8 @@ class _Fold:
         return number + 1
 
     def _longest(self, number: int) -> tuple[int, int, str | None]:
-        """Lines of the longest block from `number` on that was shown before, where (the newest place), and the
-        number before its first line ("": none) if those before its lines are others there."""
+        """Lines of the longest block from `number` on that was shown before, where (the newest place), and
+        the number before its first line ("": none) if those before its lines are others there."""
         lines, kept, base = self._lines, self._kept, self._first
         best = where = 0
         numbers: str | None = None

@@ -135,8 +135,8 @@ class KnownLines:
 
     @property
     def before(self) -> _Numbers:
-        """For each the newest line before it that begins with the same `FEWEST` lines in one entry, or with the
-        same but for their numbers; -1 where there is none."""
+        """For each the newest line before it that begins with the same `FEWEST` lines in one entry, or with
+        the same but for their numbers; -1 where there is none."""
         return self._before.values
 
     def start(self, number: int) -> int:
@@ -182,8 +182,9 @@ class KnownLines:
         return size
 
     def alike_but_for_numbers(self, one: int, other: int, most: int) -> int:
-        """How many lines from two lines on are the same, at most so many, if the numbers before those of `one`
-        are taken away, and numbers put before them that count up from that of `other`, if it has any."""
+        """How many lines from two lines on are the same, at most so many, if the numbers before those of
+        `one` are taken away, and numbers put before them that count up from that of `other`, if it has any.
+        """
         size = 0
         numbers = prefix(self.line(other))
         if not numbers and not prefix(self.line(one)):

@@ -78,8 +78,8 @@ _NOTES = {
     "repeats": "⇐ stands for lines shown before: ⇐9 lines as 80 lines up in result 7: WORDS is nine "
     'lines of result 7 that\nbegin with WORDS, "9 lines 3 times" is them three times; ⇐the line above, '
     "5 times more is that line again.",
-    "numbers": "⇐9 lines numbered from 12: is those lines with 12:, 13:, 14:… before them, whatever numbers stand "
-    "there;\n⇐9 lines without numbers is them with none.",
+    "numbers": "⇐9 lines numbered from 12: is those lines with 12:, 13:, 14:… before them, whatever numbers "
+    "stand there;\n⇐9 lines without numbers is them with none.",
     "long": "Runs of more than 64 random characters (keys, signatures, base64) are not legible on the "
     "pages:\nsay so, or take them from text.",
 }
