@@ -10,11 +10,9 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
-from snapshot.source.codepoints import census
+from snapshot.pages.prepared import may_have_clusters
 from snapshot.source.run_marks import numbered_runs
 from snapshot.source.text import Lineage, Source
-from snapshot.typeset.clusters import may_join
-from snapshot.typeset.shaped import may_be_unit
 
 __all__ = ["Window", "window_at", "window_of"]
 
@@ -67,7 +65,7 @@ def _is_plain(source: Source, lineage: Lineage, stop: int) -> bool:
         return plain
     # Piece by piece: no copy of all that left view.
     pieces = (source.text[at : min(at + _STEP, stop)] for at in range(known, stop, _STEP))
-    plain = not any((may_join(codes) | may_be_unit(codes)).any() for codes, _ in map(census, pieces))
+    plain = not any(map(may_have_clusters, pieces))
     _plain[lineage] = stop, plain
     return plain
 

@@ -13,11 +13,14 @@ from weakref import WeakValueDictionary
 
 from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.face import Face
+from snapshot.source.codepoints import census
 from snapshot.source.source import Source
+from snapshot.typeset.clusters import may_join
 from snapshot.typeset.missing_glyphs import missing_glyphs
 from snapshot.typeset.prepared import PreparedText
+from snapshot.typeset.shaped import may_be_unit
 
-__all__ = ["PreparedSource", "prepare"]
+__all__ = ["PreparedSource", "may_have_clusters", "prepare"]
 
 # Sources that are kept, and their characters all together.
 _MOST_SOURCES = 4
@@ -66,3 +69,9 @@ def prepare(source: Source) -> PreparedSource:
             (text, _), _ = _lately.popitem(last=False)
             chars -= len(text)
         return found
+
+
+def may_have_clusters(text: str) -> bool:
+    """Whether characters of a text may be drawn together, as units that a font has glyphs for."""
+    codes, _ = census(text)
+    return bool((may_join(codes) | may_be_unit(codes)).any())
