@@ -36,7 +36,7 @@ ALSO = "From here on the pages also say:"
 """First line of what is told of marks where a page first has them."""
 
 SCHEMA = "snapshot-pages/archive/4"
-WORDS = 4
+WORDS = 5
 """Version of the words that an archive is made with."""
 _FORMER_SCHEMA = "snapshot-pages/archive/1"
 _SCHEMAS = (SCHEMA, "snapshot-pages/archive/3", "snapshot-pages/archive/2", _FORMER_SCHEMA)

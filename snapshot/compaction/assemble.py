@@ -48,8 +48,9 @@ Exact values stand in the list of exact strings behind the pages; ask the archiv
 where that tool is offered."""
 
 # The versions of words from which on only marks that occur are explained, marks are drawn as they are now,
-# and an earlier request is live where the last one adds to it (and messages that left view have numbers).
-_OWN_GUIDE, _DRAWN_ANEW, _ADDS = 2, 3, 4
+# an earlier request is live where the last one adds to it (and messages that left view have numbers), and
+# ends of lines and blanks are explained only where they occur as well.
+_OWN_GUIDE, _DRAWN_ANEW, _ADDS, _EXACT = 2, 3, 4, 5
 
 
 def left_out_text(archive: Archived, characters: int) -> str:
@@ -146,7 +147,7 @@ def _lead(archive: Archived) -> str:
     if archive.words < _OWN_GUIDE:
         guide = FORMER_GUIDE if archive.reasoning else FORMER_GUIDE.replace("⁋thinking, ", "")
         return "\n".join([f"{OPENING}\n{FORMER_LEAD}{guide}", *([] if way == "rows" else [notes_on([way])])])
-    first, _ = archive.shown_marks
+    first, _ = _shown_marks(archive)
     guide = reading_guide(
         way=way,
         marks=first,
@@ -177,7 +178,7 @@ def _notes(archive: Archived) -> dict[int, str]:
             said[at] = "\n".join([*filter(None, [said.get(at)]), FORMER_REPEATS])
         return said
     spans = archive.printed_pages or archive.pages
-    first, others = archive.shown_marks
+    first, others = _shown_marks(archive)
     known = first.keys() - {"repeats"}
     if archive.first_reference > 1:
         found.setdefault(archive.first_reference - 1, []).append("repeats")
@@ -190,6 +191,12 @@ def _notes(archive: Archived) -> dict[int, str]:
         number: notes_on(names, reasoning=archive.reasoning, drawing=drawing)
         for number, names in found.items()
     }
+
+
+def _shown_marks(archive: Archived) -> tuple[dict[str, int], dict[str, int]]:
+    """Where marks first stand on the first page, and on those behind it, as its words take it."""
+    first, others = archive.shown_marks
+    return (first if archive.words >= _EXACT else {**first, "line ends": 0, "blanks": 0}), others
 
 
 def _drawing(archive: Archived) -> int:
