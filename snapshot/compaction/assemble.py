@@ -196,7 +196,9 @@ def _notes(archive: Archived) -> dict[int, str]:
 def _shown_marks(archive: Archived) -> tuple[dict[str, int], dict[str, int]]:
     """Where marks first stand on the first page, and on those behind it, as its words take it."""
     first, others = archive.shown_marks
-    return (first if archive.words >= _EXACT else {**first, "line ends": 0, "blanks": 0}), others
+    # While pages are looked for that have room, none has a mark yet: nearly all will have these two.
+    exact = archive.words >= _EXACT and first
+    return (first if exact else {**first, "line ends": 0, "blanks": 0}), others
 
 
 def _drawing(archive: Archived) -> int:
