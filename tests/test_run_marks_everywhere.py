@@ -178,6 +178,17 @@ def test_a_number_that_several_runs_have_is_asked_for_with_its_message():
     assert several.answer({"run": len(RUNS), "message": part.message}).endswith(f"not {len(RUNS)}")
 
 
+def test_mcp_gives_the_run_of_a_message(tmp_path):
+    pytest.importorskip("mcp")
+    from snapshot.mcp.library import Library
+    from snapshot.mcp.server import answer
+
+    archive = paged()
+    (tmp_path / "archive.json").write_text(archive.to_json())
+    asked = {"number": 3, "message": archive.parts[0].message + 1}
+    assert answer(Library(tmp_path / "archive.json"), "run", asked) == RUNS[2]
+
+
 def test_a_part_that_was_drawn_with_its_runs_goes_on_so(monkeypatch):
     with monkeypatch.context() as formerly:
         formerly.setattr(verbatim, "_with_run_marks", lambda _context, part: part)

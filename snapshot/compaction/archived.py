@@ -276,7 +276,10 @@ class Archived:
             return next(iter(found))
         if found:
             several = " and ".join(found.values())
-            raise ArchiveError(f"there are several runs {number}, on {several}: give the `message` as well")
+            raise ArchiveError(
+                f"there are several runs {number}, on {several}: give the `message` as well, "
+                f"{middle.start} for its pages"
+            )
         there = " and ".join(f"runs 1 to {len(runs)} on {where}" for where, runs in places if runs)
         raise ArchiveError(f"the archive has {there or 'no runs of random characters'}, not {number}")
 
