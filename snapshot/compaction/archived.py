@@ -277,8 +277,8 @@ class Archived:
         if found:
             several = " and ".join(found.values())
             raise ArchiveError(
-                f"there are several runs {number}, on {several}: give the `message` as well, "
-                f"{middle.start} for its pages"
+                f"there are several runs {number}, on {several}: give the `message` as well "
+                f"({middle.start} for its pages), or search for the first characters"
             )
         there = " and ".join(f"runs 1 to {len(runs)} on {where}" for where, runs in places if runs)
         raise ArchiveError(f"the archive has {there or 'no runs of random characters'}, not {number}")
