@@ -274,7 +274,7 @@ class Marked:
             "reader": self.reader,
             "cells": round(self.cells, 1),
             "bytes": round(self.bytes),
-            **{name: list(pair) for name, pair in zip(names, self.counts.all, strict=True)},
+            **{name: list(pair) for name, pair in zip(names, self.counts.all, strict=True) if pair[1]},
         }
 
 
