@@ -94,6 +94,7 @@ class SnapshotMiddleware(AgentMiddleware):
             runtime: ToolRuntime,
             page: int | None = None,
             message: int | None = None,
+            run: int | None = None,
             search: str | None = None,
         ) -> str:
             """Exact text of the archive of earlier messages, of which you see pages as images.
@@ -101,12 +102,14 @@ class SnapshotMiddleware(AgentMiddleware):
             Args:
                 page: number of a page, from 1.
                 message: number of a message, as in [n] of the live state.
+                run: number of a run of random characters, as in ✂7✂ on a page; with `message` where that page
+                    stands in a message.
                 search: words to find.
             """
             archive = self.keeper.archive(messages_to_dict(runtime.state["messages"]))
             if archive is None:
                 return "nothing of this conversation is archived: all of it is in view"
-            return archive.answer({"page": page, "message": message, "search": search})
+            return archive.answer({"page": page, "message": message, "run": run, "search": search})
 
         return read_archive
 
