@@ -28,7 +28,7 @@ from typing import Any
 
 import snapshot
 from benchmarks.bench_compact import run_of
-from snapshot.integrations import Keeper
+from snapshot.integrations import HostList, Keeper
 
 MODEL = "claude-opus-4-8"
 SIZES = (100, 1_000, 10_000)
@@ -106,8 +106,11 @@ def of_pydantic_ai() -> Host:
     def plain(messages: list[Any]) -> list[Any]:
         return ModelMessagesTypeAdapter.dump_python(messages, mode="json")
 
+    def own(message: Any) -> Any:
+        return plain([message])[0]
+
     def fit(messages: list[Any]) -> None:
-        assert keeper.compact(plain(messages), model=MODEL).unchanged
+        assert keeper.compact(HostList(messages, own), model=MODEL).unchanged
 
     return Host(
         lambda count: list(
@@ -128,8 +131,11 @@ def of_inspect_ai() -> Host:
     def plain(messages: list[Any]) -> list[Any]:
         return chat.dump_python(messages, mode="json", exclude_none=True)
 
+    def own(message: Any) -> Any:
+        return plain([message])[0]
+
     def fit(messages: list[Any]) -> None:
-        assert keeper.compact(plain(messages), model=MODEL).unchanged
+        assert keeper.compact(HostList(messages, own), model=MODEL).unchanged
 
     return Host(
         lambda count: chat.validate_json(snapshot.dump(run_of(count), "inspect-ai").data), fit, plain
@@ -148,7 +154,8 @@ def of_smolagents() -> Host:
         return [message.dict() for message in messages]
 
     def fit(messages: list[Any]) -> None:
-        assert keeper.compact(plain(messages), model=MODEL).unchanged
+        own = HostList(messages, lambda message: message.dict())
+        assert keeper.compact(own, model=MODEL).unchanged
 
     def messages(count: int) -> list[Any]:
         made = TaskStep("Mend the importer.").to_messages()

@@ -9,14 +9,14 @@ from functools import partial
 from hashlib import sha256
 from typing import Any, TypeAlias, Unpack, cast
 
-from snapshot.compaction import Archive, Compaction, compact
+from snapshot.compaction import Archive, Compaction
 from snapshot.compaction.archived import CLOSING, OPENING
 from snapshot.compaction.chain import chain_of
-from snapshot.compaction.compact import transcript_of
-from snapshot.compaction.options import Settings, Trigger
+from snapshot.compaction.compact import Correction, compacted, transcript_of
+from snapshot.compaction.options import Options, Settings, Trigger, checked_trigger
 from snapshot.errors import ArchiveError
 from snapshot.integrations.archives import Archives
-from snapshot.messages import Message, Text
+from snapshot.messages import Message, Text, Transcript
 from snapshot.recovery import recover
 
 __all__ = ["Keeper"]
@@ -52,13 +52,24 @@ class Keeper:
         """What `snapshot.compact` gives, from the archive of this conversation on.
 
         Args:
-            conversation: an API's or a framework's whole list of messages, or the body that holds it.
+            conversation: an API's whole list of messages, or the body that holds it; a framework's as a
+                `HostList`.
             model: id of the model that will read it.
             trigger: as for `snapshot.compact`; "manual" for hosts that say themselves when.
             more: settings for this call alone.
         """
+        checked_trigger(trigger)
         given = _Given.of(conversation)
-        work = partial(compact, conversation, model=model, trigger=trigger, **self._with(more))
+        work = partial(
+            compacted,
+            conversation,
+            model=model,
+            trigger=trigger,
+            draft=(),
+            options=Options().changed(self._with(more)),
+            correction=Correction(),
+            transcript=given.transcript,
+        )
         return self._done(given, work)
 
     def recover(
@@ -120,19 +131,20 @@ class _Given:
     """A conversation, and its keys.
 
     Attributes:
-        messages: what it says.
+        transcript: what it says.
         keys: of its beginnings, each that of the messages up to one.
         frame: of the archive that it shows, for hosts that keep what they sent; () for none.
     """
 
-    messages: tuple[Message, ...]
+    transcript: Transcript
     keys: list[str]
     frame: list[str]
 
     @classmethod
     def of(cls, conversation: Conversation) -> _Given:
-        messages = transcript_of(conversation).messages
-        return cls(messages, chain_of(messages), _frame_key(_words(messages)))
+        transcript = transcript_of(conversation)
+        messages = transcript.messages
+        return cls(transcript, chain_of(messages), _frame_key(_words(messages)))
 
 
 def _frame_key(texts: Iterable[str]) -> list[str]:
