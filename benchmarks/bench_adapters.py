@@ -137,9 +137,7 @@ def of_inspect_ai() -> Host:
     def fit(messages: list[Any]) -> None:
         assert keeper.compact(HostList(messages, own), model=MODEL).unchanged
 
-    return Host(
-        lambda count: chat.validate_json(snapshot.dump(run_of(count), "inspect-ai").data), fit, plain
-    )
+    return Host(lambda count: chat.validate_json(snapshot.dump(run_of(count), "inspect-ai").data), fit, plain)
 
 
 def of_smolagents() -> Host:
@@ -154,8 +152,11 @@ def of_smolagents() -> Host:
         return [message.dict() for message in messages]
 
     def fit(messages: list[Any]) -> None:
-        own = HostList(messages, lambda message: message.dict())
+        own = HostList(messages, dumped)
         assert keeper.compact(own, model=MODEL).unchanged
+
+    def dumped(message: Any) -> Any:
+        return message.dict()
 
     def messages(count: int) -> list[Any]:
         made = TaskStep("Mend the importer.").to_messages()

@@ -107,7 +107,9 @@ class Given:
 
         if len(self.items) == 1 and isinstance(self.items[0], str):
             return [{"role": "user", "content": self.items[0]}]
-        return cast("list[Any]", plain(self.value.plain() if isinstance(self.value, HostList) else self.items))
+        return cast(
+            "list[Any]", plain(self.value.plain() if isinstance(self.value, HostList) else self.items)
+        )
 
     def plain_beside(self) -> dict[str, Any]:
         """What the caller's body says beside the list, as plain data."""

@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import chain
+from itertools import chain, islice
 from operator import attrgetter, is_
 from typing import Any, TypeAlias, cast
 
@@ -61,6 +61,9 @@ class HostList(Sequence[Any]):
 
     def __len__(self) -> int:
         return len(self.messages)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.messages)
 
     def plain(self) -> list[object]:
         """All of it as plain data."""
@@ -132,8 +135,8 @@ class Watch:
     """
 
     __slots__ = (
-        "_dicts", "_entries", "_extras", "_fields", "_keys", "_lists", "_models", "_objects", "_private",
-        "_sizes", "_values", "_variables", "loose",
+        "_dicts", "_entries", "_extras", "_fields", "_keys", "_lists", "_models", "_objects", "_plain",
+        "_private", "_sizes", "_values", "_variables", "loose",
     )  # fmt: skip
 
     def __init__(self, values: Sequence[object]) -> None:
@@ -149,8 +152,11 @@ class Watch:
         self._fields = list(map(frozenset, map(_FIELDS, self._models)))
         self._extras = list(map(_EXTRA, self._models))
         self._private = list(map(_PRIVATE, self._models))
-        self._sizes = list(map(len, self._dicts)), list(map(len, self._lists))
+        # Keys as well, but of objects: what they are dumped with has the names of their class's fields.
         self._keys = list(chain.from_iterable(self._dicts))
+        self._plain = len(self._dicts)
+        self._dicts += self._variables
+        self._sizes = list(map(len, self._dicts)), list(map(len, self._lists))
         self._values = list(self._held())
         self._entries = list(chain.from_iterable(self._lists))
 
@@ -171,6 +177,7 @@ class Watch:
         if kind is dict:
             table = cast("dict[Any, Any]", value)
             self._dicts.append(table)
+            self.loose |= not all(type(key) is str for key in table)
             for item in table.values():
                 if type(item) is not str:
                     self._walk(item, known)
@@ -187,7 +194,6 @@ class Watch:
     def _walk_object(self, value: Any, known: set[int], *, is_model: bool) -> None:
         variables = value.__dict__
         self._objects.append(value)
-        self._dicts.append(variables)
         for name, item in variables.items():
             if type(item) is not str and name != _UNSENT:
                 self._walk(item, known)
@@ -206,7 +212,7 @@ class Watch:
             and all(map(is_, map(_PRIVATE, self._models), self._private))
             and list(map(len, self._dicts)) == self._sizes[0]
             and list(map(len, self._lists)) == self._sizes[1]
-            and all(map(is_, chain.from_iterable(self._dicts), self._keys))
+            and list(chain.from_iterable(islice(self._dicts, self._plain))) == self._keys
             and all(map(is_, self._held(), self._values))
             and all(map(is_, chain.from_iterable(self._lists), self._entries))
         )
