@@ -2,8 +2,8 @@
 
 Each module needs the package that it is for, which an extra of the same name installs; importing this one
 needs none. What stays between two calls is the archives of conversations: `Archives` keeps them in memory,
-`SqliteArchives` in a file that several processes share. `HostList` is a framework's own messages, of which each
-is made plain data once.
+`SqliteArchives` in a file that several processes share. `HostList` is a framework's own messages, each of
+which is made plain data once.
 """
 
 from __future__ import annotations
