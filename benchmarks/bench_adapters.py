@@ -5,8 +5,9 @@
 An adapter is called before every request, so a call with nothing to do should take less than a millisecond
 per thousand messages. Each row is one host's own list, of 100, 1,000 and 10,000 messages: milliseconds of
 processor time of a call with the list as it was ("same") and of one with one more call and result ("turn"),
-the least of several, each also per thousand messages. "dump" is what the host's own package takes to turn
-the list into plain data, where it has objects of its own: a floor for whoever does that at each call.
+the least of several, each also per thousand messages. "dump" is what it takes to turn all of the list
+into plain data, where the host has objects of its own: a floor for whoever does that at each call. smolagents
+makes its messages anew for each call, so here they are copies each time.
 
 A host whose package is not installed has no row. `benchmarks/results/adapters.json` is what `--write` keeps.
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import copy
 import cProfile
 import json
 import pstats
@@ -22,12 +24,12 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import snapshot
 from benchmarks.bench_compact import run_of
+from snapshot.errors import SnapshotError
 from snapshot.integrations import HostList, Keeper
 
 MODEL = "claude-opus-4-8"
@@ -43,22 +45,32 @@ class Host:
 
     Attributes:
         messages: a list of the host's own messages, so many of them at least.
-        fit: what the adapter does with such a list before a request.
-        dump: the list as plain data, by the host's own package; None where it is plain data.
+        dump: one of them as plain data.
+        fit: what the adapter does with such a list before a request; None: a keeper's, as
+            `docs/integrations.md` has it.
+        anew: whether the host makes its messages anew for each request.
     """
 
     messages: Callable[[int], list[Any]]
-    fit: Callable[[list[Any]], object]
-    dump: Callable[[list[Any]], object] | None = None
+    dump: Callable[[Any], Any] | None = None
+    fit: Callable[[list[Any]], object] | None = None
+    anew: bool = False
+
+    def given(self, messages: list[Any]) -> Any:
+        """A list as its adapter gives it to a keeper."""
+        return messages if self.dump is None else HostList(messages, self.dump)
+
+    def fitting(self) -> Callable[[list[Any]], object]:
+        """The adapter, with nothing known yet."""
+        if self.fit is not None:
+            return self.fit
+        keeper = Keeper(window=_HUGE)
+        return lambda messages: keeper.compact(self.given(messages), model=MODEL).splice()
 
 
 def of_api(api: str) -> Host:
     """A loop of one's own, with the dictionaries of an API."""
-    keeper = Keeper(window=_HUGE)
-    return Host(
-        lambda count: snapshot.request(run_of(count), api)[_KEYS[api]],
-        lambda messages: keeper.compact(messages, model=MODEL).splice(),
-    )
+    return Host(lambda count: snapshot.request(run_of(count), api)[_KEYS[api]])
 
 
 def of_litellm() -> Host:
@@ -69,94 +81,60 @@ def of_litellm() -> Host:
     asked = {"model": f"anthropic/{MODEL}", "litellm_call_id": "1"}
     loop = asyncio.new_event_loop()
 
-    def fit(messages: list[Any]) -> None:
-        assert loop.run_until_complete(hook({**asked, "messages": messages}, "acompletion")) is None
+    def fit(messages: list[Any]) -> object:
+        return loop.run_until_complete(hook({**asked, "messages": messages}, "acompletion"))
 
-    return Host(of_api("openai").messages, fit)
+    return Host(of_api("openai").messages, fit=fit)
 
 
 def of_langchain() -> Host:
     """LangChain's middleware."""
     from langchain.agents.middleware import ModelRequest
     from langchain_core.language_models.fake_chat_models import FakeListChatModel
-    from langchain_core.messages import messages_from_dict, messages_to_dict
+    from langchain_core.messages import messages_from_dict
 
-    from snapshot.integrations.langchain import SnapshotMiddleware
+    from snapshot.integrations.langchain import SnapshotMiddleware, dumped
 
     middleware = SnapshotMiddleware(model=MODEL, window=_HUGE)
     model = FakeListChatModel(responses=[""])
 
     def fit(messages: list[Any]) -> object:
-        request = ModelRequest(model=model, messages=messages)
-        return middleware.wrap_model_call(request, lambda request: request)  # type: ignore[arg-type, return-value]
+        request: Any = ModelRequest(model=model, messages=messages)
+        return middleware.wrap_model_call(request, lambda request: request)  # pyright: ignore
 
-    return Host(
-        lambda count: messages_from_dict(json.loads(snapshot.dump(run_of(count), "langchain").data)),
-        fit,
-        messages_to_dict,
-    )
+    def messages(count: int) -> list[Any]:
+        return messages_from_dict(json.loads(snapshot.dump(run_of(count), "langchain").data))
+
+    return Host(messages, dumped, fit)
 
 
 def of_pydantic_ai() -> Host:
-    """Pydantic AI's processor of histories, as `docs/integrations.md` has it."""
-    from pydantic_ai import ModelMessagesTypeAdapter
-
-    keeper = Keeper(window=_HUGE)
-
-    def plain(messages: list[Any]) -> list[Any]:
-        return ModelMessagesTypeAdapter.dump_python(messages, mode="json")
-
-    def own(message: Any) -> Any:
-        return plain([message])[0]
-
-    def fit(messages: list[Any]) -> None:
-        assert keeper.compact(HostList(messages, own), model=MODEL).unchanged
+    """Pydantic AI's processor of histories."""
+    from pydantic_ai import ModelMessagesTypeAdapter as Adapter
 
     return Host(
-        lambda count: list(
-            ModelMessagesTypeAdapter.validate_json(snapshot.dump(run_of(count), "pydantic-ai").data)
-        ),
-        fit,
-        plain,
+        lambda count: list(Adapter.validate_json(snapshot.dump(run_of(count), "pydantic-ai").data)),
+        lambda message: Adapter.dump_python([message], mode="json")[0],
     )
 
 
 def of_inspect_ai() -> Host:
-    """Inspect AI's strategy of compaction, as `docs/integrations.md` has it, where nothing is to be done."""
+    """Inspect AI's strategy of compaction."""
     from inspect_ai.model import ChatMessage
     from pydantic import TypeAdapter
 
-    keeper, chat = Keeper(window=_HUGE), TypeAdapter(list[ChatMessage])
-
-    def plain(messages: list[Any]) -> list[Any]:
-        return chat.dump_python(messages, mode="json", exclude_none=True)
-
-    def own(message: Any) -> Any:
-        return plain([message])[0]
-
-    def fit(messages: list[Any]) -> None:
-        assert keeper.compact(HostList(messages, own), model=MODEL).unchanged
-
-    return Host(lambda count: chat.validate_json(snapshot.dump(run_of(count), "inspect-ai").data), fit, plain)
+    chat = TypeAdapter(list[ChatMessage])
+    return Host(
+        lambda count: chat.validate_json(snapshot.dump(run_of(count), "inspect-ai").data),
+        lambda message: message.model_dump(mode="json", exclude_none=True),
+    )
 
 
 def of_smolagents() -> Host:
-    """A model of smolagents', as `docs/integrations.md` has it; its agents make their messages anew."""
+    """A model of smolagents'."""
     from smolagents.memory import ActionStep, TaskStep
     from smolagents.memory import ToolCall as Called
     from smolagents.monitoring import Timing
-
-    keeper = Keeper(window=_HUGE)
-
-    def plain(messages: list[Any]) -> list[Any]:
-        return [message.dict() for message in messages]
-
-    def fit(messages: list[Any]) -> None:
-        own = HostList(messages, dumped)
-        assert keeper.compact(own, model=MODEL).unchanged
-
-    def dumped(message: Any) -> Any:
-        return message.dict()
 
     def messages(count: int) -> list[Any]:
         made = TaskStep("Mend the importer.").to_messages()
@@ -167,7 +145,10 @@ def of_smolagents() -> Host:
             made += step.to_messages()
         return made
 
-    return Host(messages, fit, plain)
+    def dump(message: Any) -> dict[str, Any]:
+        return {"role": message.role.value, "content": message.content}
+
+    return Host(messages, dump, anew=True)
 
 
 HOSTS: dict[str, Callable[[], Host]] = {
@@ -183,29 +164,21 @@ HOSTS: dict[str, Callable[[], Host]] = {
 }
 
 
-def turns_of(host: Host, size: int) -> Callable[[], object]:
-    """A call with the list that is longer by a call and its result at each call, and then again."""
-    whole = host.messages(size + 2 * _ROUNDS + 2)
-    stops = cycle(range(size, size + 2 * _ROUNDS + 1, 2))
-    return lambda: host.fit(whole[: next(stops)])
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the table, or the profile of one host."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--most", type=int, default=SIZES[-1], help="messages of the longest list")
     parser.add_argument("--only", metavar="NAME", action="append", choices=HOSTS, help="only this host")
     parser.add_argument("--profile", metavar="NAME", choices=HOSTS, help="of 1,000 messages as they were")
-    parser.add_argument("--turn", action="store_true", help="the profile of one more turn")
     parser.add_argument("--write", metavar="FILE", help="keep what was measured as JSON")
     arguments = parser.parse_args(argv)
     if arguments.profile:
         host = HOSTS[arguments.profile]()
-        messages = host.messages(1_000)
-        call = turns_of(host, 1_000) if arguments.turn else lambda: host.fit(messages)
-        call(), call()
+        fit, messages = host.fitting(), host.messages(1_000)
+        for _ in range(3):
+            fit(messages)
         profile = cProfile.Profile()
-        profile.runcall(call)
+        profile.runcall(fit, messages)
         pstats.Stats(profile).strip_dirs().sort_stats("cumulative").print_stats(30)
         return 0
     print(f"{'host':<20}{'messages':>9}{'same':>9}{'per 1,000':>11}{'turn':>9}{'per 1,000':>11}{'dump':>9}")
@@ -213,37 +186,40 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in arguments.only or HOSTS:
         try:
             host = HOSTS[name]()
-        except ImportError as error:
+        except (ImportError, SnapshotError) as error:
             print(f"{name:<20}{error}")
             continue
         for size in (size for size in SIZES if size <= arguments.most):
-            messages = host.messages(size)[:size]
-            same = least(lambda host=host, messages=messages: host.fit(messages))
-            turn = least(turns_of(host, size))
-            dump = host.dump and least(lambda host=host, messages=messages: host.dump and host.dump(messages))
+            same, turn, dump = (round(found, 2) for found in measured(host, size))
             share = 1_000 / size
-            print(
-                f"{name:<20}{size:>9,}{same:>9.2f}{same * share:>11.2f}{turn:>9.2f}{turn * share:>11.2f}"
-                + (f"{dump:>9.2f}" if dump else ""),
-                flush=True,
-            )
-            row = {"host": name, "messages": size, "same_ms": round(same, 2), "turn_ms": round(turn, 2)}
-            kept.append({**row, **({"dump_ms": round(dump, 2)} if dump else {})})
+            told = f"{same:>9.2f}{same * share:>11.2f}{turn:>9.2f}{turn * share:>11.2f}"
+            print(f"{name:<20}{size:>9,}{told}" + (f"{dump:>9.2f}" if dump else ""), flush=True)
+            kept.append({"host": name, "messages": size, "same_ms": same, "turn_ms": turn, "dump_ms": dump})
     if arguments.write:
         Path(arguments.write).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     return 0
 
 
-def least(call: Callable[[], object]) -> float:
-    """Milliseconds of processor time of a call, the least of several, after one that is not counted."""
-    call()
-    return min(_timed(call) for _ in range(_ROUNDS))
+def measured(host: Host, size: int) -> tuple[float, float, float]:
+    """Milliseconds of a call with a list as it was, with one more turn, and of the dump alone, if any."""
+    fit = host.fitting()
+    whole = host.messages(size + 2 * _ROUNDS + 2)
 
+    def least(call: Callable[[list[Any]], object], *, grow: int) -> float:
+        times: list[float] = []
+        for number in range(_ROUNDS + 2):
+            messages = whole[: size + number * grow]
+            if host.anew:
+                messages = copy.deepcopy(messages)
+            began = time.process_time()
+            call(messages)
+            times.append((time.process_time() - began) * 1_000)
+        return min(times[2:])
 
-def _timed(call: Callable[[], object]) -> float:
-    began = time.process_time()
-    call()
-    return (time.process_time() - began) * 1_000
+    same = least(fit, grow=0)
+    dump = host.dump
+    alone = least(lambda messages: list(map(dump, messages)), grow=0) if dump else 0.0
+    return same, least(fit, grow=2), alone
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ try:
 except ImportError as error:
     raise SnapshotError("LangChain is not installed: pip install 'snapshot-pages[langchain]'") from error
 
-__all__ = ["SnapshotMiddleware"]
+__all__ = ["SnapshotMiddleware", "dumped"]
 
 
 class SnapshotMiddleware(AgentMiddleware):
@@ -86,7 +86,7 @@ class SnapshotMiddleware(AgentMiddleware):
 
         The system's text and the tools stand beside them; the provider's counts of tokens have them.
         """
-        return HostList(request.messages, _dumped), self._model or _model_of(request.model)
+        return HostList(request.messages, dumped), self._model or _model_of(request.model)
 
     def _reading(self) -> Any:
         @tool("read_archive")
@@ -103,7 +103,7 @@ class SnapshotMiddleware(AgentMiddleware):
                 message: number of a message, as in [n] of the live state.
                 search: words to find.
             """
-            archive = self.keeper.archive(HostList(runtime.state["messages"], _dumped))
+            archive = self.keeper.archive(HostList(runtime.state["messages"], dumped))
             if archive is None:
                 return "nothing of this conversation is archived: all of it is in view"
             return archive.answer({"page": page, "message": message, "search": search})
@@ -111,7 +111,7 @@ class SnapshotMiddleware(AgentMiddleware):
         return read_archive
 
 
-def _dumped(message: BaseMessage) -> dict[str, Any]:
+def dumped(message: BaseMessage) -> dict[str, Any]:
     """A message as a dictionary. A tool's artifact is the program's own, and no model sees it."""
     return {"type": message.type, "data": message.model_dump(exclude={"artifact"})}
 

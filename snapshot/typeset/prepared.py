@@ -32,7 +32,7 @@ _STRETCH = 1 << 16
 # asked for, so that a text of any size takes bounded memory.
 _KEPT = 1 << 24
 _LAST_ASCII = 127
-# Characters from which on it is known of a text what is outside ASCII in it, and texts that are kept for that.
+# Characters of a text from which on it is kept what is outside ASCII in it, and how many such texts are kept.
 _LONG, _MOST_LONG = 1 << 20, 2
 
 
