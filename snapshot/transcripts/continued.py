@@ -92,17 +92,15 @@ class _Reading:
         self._calls: dict[str, int] = {}
         self._results: dict[str, int] = {}
         self._known_ids = 0
-        self._instructions: list[tuple[int, str]] = []  # of Pydantic AI's requests, with their numbers
+        # Of Pydantic AI's requests, each with the number of the first that says it.
+        self._instructions: list[tuple[int, str]] = []
         self._take(given.items, dumped, 0)
 
     def _take(self, items: Sequence[object], dumped: Sequence[object], behind: int) -> None:
         """Remember how items are now that follow the first ones, given as plain data too."""
         self.notes = {key: note for key, note in self.notes.items() if note.count <= behind}
         if self.transcript.format == "pydantic-ai":
-            self._instructions = [told for told in self._instructions if told[0] < behind]
-            said = ((at, as_object(item) or {}) for at, item in enumerate(dumped, behind))
-            self._instructions += ((at, as_text(item.get("instructions"))) for at, item in said)
-            self._instructions = [told for told in self._instructions if told[1]]
+            self._take_instructions(dumped, behind)
         full, rest = divmod(behind, _BLOCK)
         was = self._blocks[full].said[:rest] if rest else []
         del self._blocks[full:]
@@ -112,6 +110,15 @@ class _Reading:
             self._blocks.append(Block(items[start:stop], was))
             was = []
         self.size = len(items)
+
+    def _take_instructions(self, dumped: Sequence[object], behind: int) -> None:
+        told = self._instructions
+        while told and told[-1][0] >= behind:
+            told.pop()
+        for at, item in enumerate(dumped, behind):
+            said = as_text((as_object(item) or {}).get("instructions"))
+            if said and (not told or told[-1][1] != said):
+                told.append((at, said))
 
     def same(self, given: _Given) -> int:
         """How many items a list begins with that say what they said."""
@@ -395,10 +402,11 @@ def continued(value: Sequence[Any] | Mapping[str, Any]) -> Transcript:
             reading.find_place(given)
         _readings.give(reading)
         return reading.transcript
-    found = read(value.plain() if isinstance(value, HostList) else value)
+    dumped = given.dumped(0, len(given.items))
+    found = read(dumped if isinstance(value, HostList) else value)
     transcript = found[0]
     if transcript.format in _KEYS and _is_plain(transcript):
-        reading = _Reading(given, given.dumped(0, len(given.items)), found)
+        reading = _Reading(given, dumped, found)
         reading.find_place(given)
         _readings.give(reading)
     elif reading is not None:

@@ -70,7 +70,7 @@ class HostList(Sequence[Any]):
         return [self.dump(message) for message in self.messages]
 
 
-def digest(value: object) -> bytes:
+def digest(value: Any) -> bytes:
     """What tells plain data from other plain data: types, keys and their order.
 
     Raises:
@@ -83,7 +83,7 @@ def digest(value: object) -> bytes:
     return blake2b(data, digest_size=16).digest()
 
 
-def _exact(value: object) -> object:
+def _exact(value: object) -> Any:
     """Plain data of plain types alone."""
     if isinstance(value, dict):
         return {str(key): _exact(item) for key, item in cast("dict[Any, object]", value).items()}
