@@ -129,17 +129,24 @@ class _Reading:
             here = given.items[start : start + len(block.said)]
             if block.is_untouched(here):
                 continue
-            now = map(digest, given.dumped(start, start + len(here)))
-            first = next(compress(count(), map(ne, now, block.said)), len(here))
-            if first < len(block.said):
-                return start + first
+            same = self._alike(block, here)
+            if same < len(block.said):
+                return start + same
             block.see(here)
         return self.size
 
     def is_as(self, items: Sequence[object]) -> bool:
         """Whether these items say what was read."""
-        given = _Given(items, self.envelope, self._dump)
-        return len(items) == self.size == self.same(given)
+        spans = (items[start : start + _BLOCK] for start in range(0, self.size, _BLOCK))
+        return len(items) == self.size and all(
+            block.is_untouched(here) or self._alike(block, here) == len(here)
+            for block, here in zip(self._blocks, spans, strict=True)
+        )
+
+    def _alike(self, block: Block, here: Sequence[object]) -> int:
+        """How many items begin as those of a block did."""
+        now = map(digest, here if self._dump is None else map(self._dump, here))
+        return next(compress(count(), map(ne, now, block.said)), len(here))
 
     def go_on(self, given: _Given, same: int) -> bool:
         """Read the items behind the first ones, which are as they were; whether that could be done apart."""
