@@ -48,8 +48,8 @@ _VALUES = """
 Exact values stand in the list of exact strings behind the pages; ask the archive for others (`read_archive`),
 where that tool is offered."""
 
-# The versions of words from which on only marks that occur are explained, marks are drawn as they are now, and
-# earlier requests may still count (and messages that left view have numbers, ends of lines and blanks are
+# The versions of words from which on only marks that occur are explained, marks are drawn as they are now,
+# and earlier requests may still count (and messages that left view have numbers, ends of lines and blanks are
 # explained only where they occur, and what cannot be read is got again).
 _OWN_GUIDE, _DRAWN_ANEW, _STILL_COUNT = 2, 3, 4
 
