@@ -15,11 +15,10 @@ __all__ = ["news_in", "places_of_number"]
 # plain words. Agents use them as often as others, so they are not worth nothing (`benchmarks.continuation`).
 _NAMED, _MADE = 0.7, 0.6
 
-_NAMES = frozenset(
-    """
+_TABLE = """
     /dev/stdin /dev/stdout /dev/stderr /usr/bin/env __init__ __init__.py __main__ __name__
-    __version__ README.md LICENSE.md CHANGELOG.md CONTRIBUTING.md pyproject.toml package.json setup.py setup.cfg
-    requirements.txt conftest.py go.mod go.sum tsconfig.json
+    __version__ README.md LICENSE.md CHANGELOG.md CONTRIBUTING.md pyproject.toml package.json setup.py
+    setup.cfg requirements.txt conftest.py go.mod go.sum tsconfig.json
     ArithmeticError AssertionError AttributeError BaseException BlockingIOError BrokenPipeError BufferError
     BytesWarning ChildProcessError ConnectionAbortedError ConnectionError ConnectionRefusedError
     ConnectionResetError DeprecationWarning EOFError EnvironmentError FileExistsError FileNotFoundError
@@ -38,8 +37,8 @@ _NAMES = frozenset(
     module.exports process.env
     fmt.Errorf fmt.Sprintf fmt.Println fmt.Printf errors.New strings.Builder strings.HasPrefix strconv.Atoi
     NullPointerException IllegalArgumentException IllegalStateException RuntimeException System.out.println
-    """.split()
-)
+"""
+_NAMES = frozenset(_TABLE.split())
 # Methods of plain types, which any name of words has before them.
 _METHODS = (
     "add|append|clear|copy|count|decode|discard|encode|endswith|extend|find|format|get|index|insert|items|join"
@@ -54,15 +53,15 @@ _CODE_BEHIND = frozenset("\"'`=:/>]}_$@\\(")
 _LISTED = re.compile(r"[ \t]*\d+(?:[\t:→|]|-(?!\d)|[ ]{2})")
 _RANGED = re.compile(r"\d+(?:,\d+|,\$)?p\b")
 _RANGES = re.compile(
-    r"(?:\d,|\.[A-Za-z]{1,5}:|(?:offset|limit|view_range|start_line|end_line)[\"']?[=:‣ \[]{1,3})$"
+    r"(?:\d,|\.[A-Za-z]{1,5}:|(?:offset|limit|view_range|\w*(?:[lL]ines?|[sS]tart))[\"']?[=:‣ \[]{1,3})$"
 )
 
 
 def news_in(name: str, text: str, places: Iterable[int]) -> float:
     """The share of a string's worth that is left as a model may spell it right without being told.
 
-    A plain word with a hyphen is one of a language's, unless it stands once as code has it; `places` are where
-    it stands in the text.
+    A plain word with a hyphen is one of a language's, unless it stands once as code has it; `places` are
+    where it stands in the text.
     """
     share = _known(name)
     if share < 1 or not _HYPHENED.fullmatch(name):
@@ -82,11 +81,11 @@ def _known(name: str) -> float:
 
 
 def places_of_number(number: str, text: str, places: Iterable[int]) -> tuple[int, ...]:
-    """The places where a bare number is more than that of a line, which is another after the next edit."""
-    return tuple(at for at in places if not _is_line(text, at, at + len(number)))
+    """The places where a bare number is no line's, which is another after the next edit."""
+    return tuple(at for at in places if not _is_line(text, at))
 
 
-def _is_line(text: str, start: int, stop: int) -> bool:
+def _is_line(text: str, start: int) -> bool:
     line = text.rfind("\n", max(0, start - 12), start) + 1
     if line and not text[line:start].strip() and _LISTED.match(text, line):
         return True
