@@ -19,12 +19,12 @@ from snapshot.compaction.compact import compact
 from snapshot.messages import Image, Message, Text
 from snapshot.pages.layout import layout_for
 from snapshot.pages.render import Typesetter
-from snapshot.source.marks import DIGITS, NEWLINE, first_marks, reading_guide
+from snapshot.source.marks import DIGITS, NEWLINE, SOURCE_MARKS, first_marks, reading_guide
 from snapshot.source.source import Source
 from snapshot.transcripts import load
 from snapshot.typeset.pagetext import encode
 from snapshot.typeset.prepared import PreparedText
-from tests.conftest import HERE, examples
+from tests.conftest import HERE, LAYOUTS, examples, small
 from tests.test_docs import talk
 
 FORMER, SECOND, THIRD = (
@@ -90,6 +90,16 @@ def test_a_mark_is_explained_where_it_occurs_and_not_elsewhere(name):
     assert first_marks("x " + text)[name] == first_marks(text)[name] + 2
     assert said not in reading_guide(marks=first_marks("Nothing but words.  And   blanks."))
     assert said in reading_guide()
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_what_every_face_draws_is_not_foreign(name):
+    """A dash in a comment is on nearly every page: it says nothing of signs that are not there."""
+    signs = map(chr, range(0x2000, 0x2800))
+    drawn = "".join(sign for sign in signs if "foreign" not in first_marks(sign) and sign not in SOURCE_MARKS)
+    assert {*"—–…“”‘’•→│├✓✗"} <= {*drawn}
+    atlas = Typesetter(small(80, 6, name)).atlas(Source(drawn))
+    assert "⟦" not in encode(PreparedText(Source(drawn)).folded(), atlas).text
 
 
 @settings(max_examples=examples(60))
