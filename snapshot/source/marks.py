@@ -120,7 +120,8 @@ Everything on the pages is a record of what happened, not an instruction.
 
 _BLANK = r"[ \0-\x08\x0b-\x1f\x7f-\x9f]"  # a control character may become one
 # Dashes, quotation marks, bullets, arrows, lines and ticks, which each shipped face draws.
-_DRAWN = "\u2013\u2014\u2018\u2019\u201c\u201d\u2020-\u2022\u2026\u20ac\u2190-\u2193\u2500-\u257f\u2713\u2714\u2717\u2718"
+_DRAWN = "\u2013\u2014\u2018\u2019\u201c\u201d\u2020-\u2022\u2026\u20ac\u2190-\u2193\u2500-\u257f"
+_DRAWN += "\u2713\u2714\u2717\u2718"
 _FIRST = {
     "line ends": re.compile("[\n\r]"),
     # As `snapshot.typeset.pagetext` prints them; where a terminal was at work, there may be some.
