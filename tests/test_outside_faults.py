@@ -201,6 +201,25 @@ def test_a_line_in_a_batch_is_told_in_what_an_api_gives_back(model, beside):
 
 
 @pytest.mark.parametrize("model", READERS)
+@pytest.mark.parametrize("first", ["", "\0\ud800"], ids=["plain", "not to be sent"])
+def test_large_arguments_come_back_from_what_an_api_gives_back(model, first):
+    """APIs spell the arguments of a call anew, and no request holds NUL or half a surrogate pair."""
+    long = first + " ".join(f"w{number * 7919 % 65521:x}" for number in range(7000))
+    arguments = json.dumps({"n": 1, "path": f"{first}a.txt", "content": long}, ensure_ascii=False, indent=1)
+    call = Message("assistant", (ToolCall("large", "files.write", arguments),))
+    result = Message("tool", (ToolResult("large", (Text(f"{first}Written."),)),))
+    end = (Message("assistant", (Text("Written."),)), Message("user", (Text("And now?"),)))
+    talk = (*long_conversation(40).messages, Message("user", (Text(f"Never {first} on Friday."),)))
+    transcript = Transcript((*talk, call, result, *end), "anthropic")
+    one = snapshot.compact(transcript, model=model, window=24_000, digest=True)
+    assert one.archive is not None
+    assert [part.text for part in one.archive.parts] == [arguments]
+    back = one.archive.restore(from_messages(one.request(READERS[model])))
+    calls = [part for message in back.messages for part in message.parts if isinstance(part, ToolCall)]
+    assert calls[-1].arguments == arguments
+
+
+@pytest.mark.parametrize("model", READERS)
 @pytest.mark.parametrize("is_error", [False, True])
 def test_a_large_result_comes_back_from_what_an_api_gives_back(model, is_error):
     """Its pages stand where the API takes images, and its words in one text: it is known all the same."""
