@@ -105,7 +105,7 @@ def _follow(
 
 
 def _says_the_same(part: Part | None, wanted: Part) -> bool:
-    """Whether a part is what a request says of another one: any image is one, words are as they can be sent."""
+    """Whether a part is what a request says of another: any image is one, words are as they can be sent."""
     if isinstance(wanted, Text) and isinstance(part, Text):
         return replace(part, text=sendable(part.text)) == replace(wanted, text=sendable(wanted.text))
     return isinstance(part, Image) if isinstance(wanted, Image) else part == wanted
