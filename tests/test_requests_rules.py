@@ -316,6 +316,14 @@ def test_parallel_calls_keep_their_batch():
         assert text.count(marks) == failed > 0
 
 
+def test_an_answer_in_audio_is_sent_by_its_id():
+    """A list of user and assistant alone is known for OpenAI's by it, and the message has nothing else."""
+    body = [GO, {"role": "assistant", "content": None, "audio": {"id": "audio_1"}}, GO]
+    assert from_messages(body).format == "openai-chat"
+    assert sent(body, "openai") == body
+    assert "audio_1" in json.dumps(request(from_messages(body), "anthropic"))
+
+
 def test_orphans_are_dropped_and_counted():
     """Case 012."""
     transcript = from_messages(json.loads((case("012") / "input.json").read_text(encoding="utf-8")))

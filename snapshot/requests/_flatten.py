@@ -144,7 +144,8 @@ def _openai(at: int, role: str, message: dict[str, Any]) -> Iterator[Piece]:
     content, calls = message.get("content"), message.get("tool_calls")
     if role == "tool":
         yield Piece(at, role, "result", _text_of(message, "tool_call_id"))
-    if content is not None or not (role == "assistant" and (calls or message.get("refusal"))):
+    said = calls or message.get("refusal") or message.get("audio")
+    if content is not None or not (role == "assistant" and said):
         blocks = _blocks(at, role, content, block=_openai_block)
         yield from (replace(bit, within=role == "tool") for bit in blocks)
     for call in calls if isinstance(calls, list) else ():
@@ -159,6 +160,8 @@ def _openai(at: int, role: str, message: dict[str, Any]) -> Iterator[Piece]:
         yield Piece(at, role, "bad", value="has `tool_calls` that are no list of calls")
     if message.get("refusal"):
         yield Piece(at, role, "text", value=_text_of(message, "refusal"))
+    if message.get("audio"):
+        yield Piece(at, role, "other")
 
 
 def _openai_block(at: int, role: str, block: dict[str, Any]) -> Iterator[Piece]:
