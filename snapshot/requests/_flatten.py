@@ -204,7 +204,8 @@ def _item(at: int, item: dict[str, Any]) -> Iterator[Piece]:
             blocks = _blocks(at, "tool", output, block=_openai_block)
             yield from (replace(bit, within=True) for bit in blocks)
     elif name in ("function_call", "custom_tool_call") or (name.endswith("_call") and call_id):
-        yield Piece(at, "assistant", "call", call_id, _text_of(item, "name") or name, item=item_id)
+        kept = "" if name in ("function_call", "custom_tool_call") else name
+        yield Piece(at, "assistant", "call", call_id, _text_of(item, "name") or kept, item=item_id)
         if name == "function_call" and not isinstance(item.get("arguments"), str):
             yield Piece(at, "assistant", "bad", value="has a call whose arguments are no text")
     elif family == "reasoning":

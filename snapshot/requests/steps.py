@@ -68,6 +68,8 @@ def plan(transcript: Transcript, formats: frozenset[str], sound: Callable[[Messa
 
 
 def _sends(message: Message, sound: Callable[[Message], bool]) -> bool:
+    if not all(part.name for part in message.parts if isinstance(part, ToolCall)):
+        return False
     try:
         return sound(message)
     except RecursionError:  # nested more deeply than any API takes
