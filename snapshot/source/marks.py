@@ -78,6 +78,8 @@ _NOTES = {
     "repeats": "⇐ stands for lines shown before: ⇐9 lines as 80 lines up in result 7: WORDS is nine "
     'lines of result 7 that\nbegin with WORDS, "9 lines 3 times" is them three times; ⇐the line above, '
     "5 times more is that line again.",
+    "numbers": "⇐9 lines numbered from 12: is those lines with 12:, 13:, 14:… before them, whatever numbers "
+    "stand there;\n⇐9 lines without numbers is them with none.",
     "long": "Runs of more than 64 random characters (keys, signatures, base64) are not legible on the "
     "pages:\nsay so, or take them from text.",
 }
@@ -117,6 +119,7 @@ _FIRST = {
     "arguments": re.compile(FIELD),
     "runs": RUN_MARK,
     "repeats": re.compile(REPEAT),
+    "numbers": re.compile(rf"{REPEAT}\d+ lines (?:numbered|without)"),
 }
 _ELISION = re.compile(f"{RUN_MARK.pattern}|{ELIDED}")
 _RUN = re.compile(r"[A-Za-z0-9+/_=-]{65,}")
@@ -131,9 +134,10 @@ def first_marks(text: str, *, runs: bool = False) -> dict[str, int]:
 
     Args:
         text: the text.
-        runs: whether runs of random characters are marks in it, so that none is left to be told of.
+        runs: whether runs of random characters are marks in it, so that none is left to be told of, and
+            references are to lines with other numbers as well.
     """
-    skipped = _ONLY_FOREIGN if text.isascii() else ()
+    skipped = (*(_ONLY_FOREIGN if text.isascii() else ()), *(() if runs else ("numbers",)))
     found = {name: pattern.search(text) for name, pattern in _FIRST.items() if name not in skipped}
     found["elisions"] = next((match for match in _ELISION.finditer(text) if match[1] is None), None)
     found["long"] = None if runs else next(filter(_is_random, _RUN.finditer(text)), None)
@@ -182,7 +186,7 @@ def reading_guide(
         drawing: how marks are drawn.
     """
     names = set(_NOTES) if marks is None else set(marks)
-    names = names | {"repeats"} if repeats else names - {"repeats"}
+    names = names | {"repeats"} if repeats else names - {"repeats", "numbers"}
     lines = way == "lines"
     notes = notes_on(names | ({"lines"} if lines else {"rows", way}), reasoning=reasoning, drawing=drawing)
     return f"{notes}\n{'' if lines else _FILLING}{_LAST}"

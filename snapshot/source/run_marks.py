@@ -94,7 +94,7 @@ class _Known:
     def folded(self, source: Source, visible_from: int) -> Source:
         """The source with marks and references; see `fold_repeats`."""
         if not self.runs(source):
-            return folded(source, visible_from)
+            return folded(source, visible_from, numbered=True)
         for given, offset, told in self._told:
             if given is source and offset == visible_from:
                 return told
@@ -151,7 +151,7 @@ class _Marked:
         if edge >= len(given.text):
             return given
         begin = Moved(spans)(edge)
-        told = folded(self.source, begin)
+        told = folded(self.source, begin, numbered=True)
         shift = edge - begin  # of what is printed
         repeats = self._repeats(told, spans[first:], shift)
         text = given.text[:edge] + told.text[begin:]
