@@ -23,7 +23,7 @@ from snapshot.compaction.former_words import (
 )
 from snapshot.compaction.places import PLACE
 from snapshot.messages import Image, Message, Text
-from snapshot.source.marks import DRAWING, UNSURE, notes_on, reading_guide
+from snapshot.source.marks import DRAWING, FORMERLY, UNSURE, notes_on, reading_guide
 
 __all__ = ["archive_messages", "is_facts", "left_out_text"]
 
@@ -206,11 +206,9 @@ def _shown_marks(archive: Archived) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def _formerly(found: dict[str, int]) -> dict[str, int]:
-    """Marks as the second and third words took them: all that is not Latin was foreign."""
-    kept = {name: at for name, at in found.items() if name != "foreign"}
-    if "beyond Latin" in found:
-        kept["foreign"] = found["beyond Latin"]
-    return kept
+    """Marks as the second and third words took them."""
+    kept = {name: at for name, at in found.items() if name not in ("foreign", "right to left")}
+    return {name.removesuffix(FORMERLY): at for name, at in kept.items()}
 
 
 def _drawing(archive: Archived) -> int:
