@@ -23,7 +23,7 @@ from snapshot.compaction.former_words import (
 )
 from snapshot.compaction.places import PLACE
 from snapshot.messages import Image, Message, Text
-from snapshot.source.marks import DRAWING, UNSURE, notes_on, reading_guide
+from snapshot.source.marks import DRAWING, FORMERLY, UNSURE, notes_on, reading_guide
 
 __all__ = ["archive_messages", "is_facts", "left_out_text"]
 
@@ -198,9 +198,17 @@ def _notes(archive: Archived) -> dict[int, str]:
 def _shown_marks(archive: Archived) -> tuple[dict[str, int], dict[str, int]]:
     """Where marks first stand on the first page, and on those behind it, as its words take it."""
     first, others = archive.shown_marks
+    exact = archive.words >= _STILL_COUNT
+    if not exact:
+        first, others = _formerly(first), _formerly(others)
     # While pages are looked for that have room, none has a mark yet: nearly all will have these two.
-    exact = archive.words >= _STILL_COUNT and first
-    return (first if exact else {**first, "line ends": 0, "blanks": 0}), others
+    return (first if exact and first else {**first, "line ends": 0, "blanks": 0}), others
+
+
+def _formerly(found: dict[str, int]) -> dict[str, int]:
+    """Marks as the second and third words took them."""
+    kept = {name: at for name, at in found.items() if name not in ("foreign", "right to left")}
+    return {name.removesuffix(FORMERLY): at for name, at in kept.items()}
 
 
 def _drawing(archive: Archived) -> int:
