@@ -80,7 +80,7 @@ def _known(name: str) -> float:
     return _MADE if _PLAIN.fullmatch(name) else 1.0
 
 
-def places_of_number(number: str, text: str, places: Iterable[int]) -> tuple[int, ...]:
+def places_of_number(text: str, places: Iterable[int]) -> tuple[int, ...]:
     """The places where a bare number is no line's, which is another after the next edit."""
     return tuple(at for at in places if not _is_line(text, at))
 

@@ -262,7 +262,7 @@ def _without_lines(facts: Iterable[Fact], text: str) -> Iterable[Fact]:
     for fact in facts:
         if len(fact.text) >= LONG_NUMBER or not fact.text.isdigit():
             yield fact
-        elif offsets := places_of_number(fact.text, text, fact.offsets):
+        elif offsets := places_of_number(text, fact.offsets):
             yield Fact(fact.text, fact.kind, offsets)
 
 
