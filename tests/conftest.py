@@ -87,7 +87,7 @@ _begun: list[float] = []  # when the first test did
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Thousands of tests are made at once and stay: the garbage collector does not look through them again."""
+    """Thousands of tests are made at once and stay: the collector of garbage is not to look through them."""
     gc.disable()
     try:
         return (yield)

@@ -286,7 +286,7 @@ def test_torn_lines_take_linear_time(unit):
 
 @pytest.mark.parametrize(
     ("data", "step"),
-    [(log(*SESSION), 1), (EXAMPLE.read_bytes(), 211), (log(*SESSION).decode().encode("utf-16"), 7)],
+    [(log(*SESSION), 3), (EXAMPLE.read_bytes(), 211), (log(*SESSION).decode().encode("utf-16"), 7)],
     ids=["session", "example", "wide"],
 )
 def test_a_log_cut_anywhere_invents_nothing(data, step):
