@@ -23,6 +23,8 @@ _BAD = re.compile(
     r"(?i)\b(?:\w*error|\w*exception|fatal|fail(?:ed|ure)?|cannot|can't|could not|unable|not found|no such"
     r"|denied|panic|invalid|refused|unknown)\b"
 )
+# What compilers and linters say of a place: its file, its line, and what is wrong there.
+_PLACE = re.compile(r"[\w./\\@+-]*\w\.\w+(?::\d+(?::\d+)?:|\(\d+(?:,\d+)?\):?) \S")
 _TRACEBACK = "Traceback (most recent call last)"
 _END = 4000  # characters that are looked at on either end of a long text
 
@@ -50,7 +52,8 @@ def bad(line: str) -> bool:
 
 
 def telling_line(text: str, longest: int) -> str:
-    """The line of an error that says most: that below a traceback, else the first that speaks of an error."""
+    """The line of an error that says most: that below a traceback, else the first that speaks of an error, else
+    the first that names a place in a file."""
     ends = text if len(text) <= 2 * _END else f"{text[:_END]}\n{text[-_END:]}"
     lines = [line for line in (_TAG.sub("", raw).strip() for raw in ends.split("\n")) if line]
     lines = [line for line in lines if not _ONLY_EXIT.fullmatch(line)] or lines
@@ -64,4 +67,5 @@ def telling_line(text: str, longest: int) -> str:
             return one_line(behind[0] if behind else lines[-1], longest)
         if number > 200:
             break
-    return one_line(next((line for line in lines if _BAD.search(line)), lines[0]), longest)
+    telling = (line for pattern in (_BAD.search, _PLACE.match) for line in lines if pattern(line))
+    return one_line(next(telling, lines[0]), longest)
