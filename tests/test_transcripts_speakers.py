@@ -272,10 +272,10 @@ def test_trees_take_linear_time(shape):
         rows = [row("user", "root", "-1", None)]
         for n in range(1499):
             rows += row("user", "left", f"b{n}", f"{n - 1}"), row("user", "kept", f"{n}", f"{n - 1}")
-    start = time.perf_counter()
+    start = time.process_time()
     listed = conversations(log(*rows))
     transcript = load(log(*rows), conversation=listed[-1].id)
-    assert time.perf_counter() - start < 15  # seconds; it took minutes
+    assert time.process_time() - start < 4  # seconds; it took minutes
     assert len(transcript.messages) == (1500 if shape == "comb" else 3000)
     assert len(listed) == (1500 if shape == "comb" else 1)
 
