@@ -87,12 +87,14 @@ _begun: list[float] = []  # when the first test did
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Thousands of tests are made at once and stay: the collector of garbage is not to look through them."""
+    """Thousands of tests are made at once and stay: the collector of garbage is not to look through them,
+    and through what they keep not every second."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(5_000, 20, 50)
         gc.enable()
 
 
