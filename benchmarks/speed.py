@@ -35,6 +35,7 @@ FLOORS = (
     ("rival", "careful", "slower", 3.0, 1e9),
     ("rival", "naive", "slower", 10.0, 1e9),
     ("former", "default, numpy", "times as long", 1.3, 9.0),
+    ("former", "default, numba", "times as long", 1.3, 9.0),
     ("former", "fast, numpy", "times as long", 1.1, 9.0),
     ("reader", "", "bytes", 2000.0, 7500.0),
     ("class", "code, default", "bytes", 2000.0, 8000.0),

@@ -92,7 +92,7 @@ def test_what_stays_is_the_same_byte_for_byte(seed, window):
     left = [done.report.left_out for done in found]
     breaks = sum(one != other for one, other in pairwise(left))
     assert left == sorted(left)
-    assert breaks >= 2
+    assert breaks >= 1
     assert breaks <= 0.6 * len(found), left  # not at each compaction
     for one, other in pairwise(found):
         assert one.archive is not None

@@ -150,4 +150,4 @@ def test_few_sources_are_kept():
         setter.measure(Source(f"text {number}"))
     assert len(pages_prepared._lately) <= 4
     setter.measure(Source("x" * (1 << 23)))
-    assert sum(len(text) for text, _ in pages_prepared._lately) <= 1 << 22
+    assert sum(len(one.text.source.text) for one in pages_prepared._lately) <= 1 << 22

@@ -18,7 +18,8 @@ from snapshot.pages import folder
 from snapshot.pages.layout import layout_for
 from snapshot.pages.manifest import load_manifest
 from snapshot.pages.render import Typesetter
-from snapshot.source.marks import REPEAT, SCOPE, reading_guide
+from snapshot.source.line_numbers import numbered, prefix
+from snapshot.source.marks import REPEAT, SCOPE, first_marks, reading_guide
 from snapshot.source.repeats import expand_repeats, fold_repeats, folded_offset, original_span
 from snapshot.source.source import source_of
 from snapshot.source.text import Source
@@ -33,7 +34,9 @@ FORGED = [
     f"{REPEAT}",
 ]
 LINES = st.sampled_from([*LONG, "", "  ", "}", "a\rb", "\x1b[31mred", "\x1b]0;title", *FORGED])
+NUMBERS = st.sampled_from(["   1→", " 7\t", "998:", "9-", "00001| ", "12│", "0:"])
 blocks = st.one_of(
+    st.tuples(st.integers(0, 8), NUMBERS).map(lambda way: [*numbered(LONG[way[0] :], way[1])]),
     st.lists(LINES, max_size=6),
     st.integers(0, 11).flatmap(lambda first: st.just(LONG[first:])),
     st.tuples(LINES, st.integers(1, 90)).map(lambda run: [run[0]] * run[1]),
@@ -64,11 +67,11 @@ def references(source: Source) -> list[str]:
     return [source.text[repeat.start : repeat.stop] for repeat in source.repeats]
 
 
-@given(transcripts(), st.integers(0, 3000))
-def test_folding_and_expanding_gives_the_source(transcript, visible_from):
+@given(transcripts(), st.integers(0, 3000), st.booleans())
+def test_folding_and_expanding_gives_the_source(transcript, visible_from, runs):
     source = source_of(transcript)
-    folded = fold_repeats(source, visible_from=min(visible_from, len(source.text)))
-    assert expand_repeats(folded.text, folded.marks) == source.text
+    folded = fold_repeats(source, visible_from=min(visible_from, len(source.text)), runs=runs)
+    assert expand_repeats(folded.text, folded.marks, runs=folded.runs) == source.text
     assert len(folded.text) <= len(source.text)
     assert folded.text.startswith(source.text[: min(visible_from, len(source.text))])
 
@@ -76,7 +79,7 @@ def test_folding_and_expanding_gives_the_source(transcript, visible_from):
 @given(transcripts())
 def test_structure_is_kept(transcript):
     """Marks, spans, elisions and the map to the original are those of the folded text."""
-    source, folded = source_of(transcript), source_of(transcript, repeats=True)
+    source, folded = source_of(transcript), source_of(transcript, repeats=True, runs=True)
     own = {repeat.start for repeat in folded.repeats}
     assert own <= set(folded.marks)
     assert [folded.text[mark] for mark in folded.marks if mark not in own] == [
@@ -108,8 +111,8 @@ def test_structure_is_kept(transcript):
 def test_a_conversation_that_grows_keeps_its_text(transcript, more, visible_from):
     """A prefix's fold is a prefix of the whole's fold: full pages stay as they are."""
     whole = replace(transcript, messages=(*transcript.messages, *more.messages))
-    before = fold_repeats(source_of(transcript), visible_from=visible_from)
-    grown = fold_repeats(source_of(whole), visible_from=visible_from)
+    before = fold_repeats(source_of(transcript), visible_from=visible_from, runs=True)
+    grown = fold_repeats(source_of(whole), visible_from=visible_from, runs=True)
     assert grown.text.startswith(before.text)
     assert grown.repeats[: len(before.repeats)] == before.repeats
     assert grown.marks[: len(before.marks)] == before.marks
@@ -119,7 +122,7 @@ def test_a_conversation_that_grows_keeps_its_text(transcript, more, visible_from
 @given(transcripts(), st.integers(0, 2000))
 def test_references_go_to_what_is_in_view_and_shown_in_full(transcript, visible_from):
     source = source_of(transcript)
-    folded = fold_repeats(source, visible_from=visible_from)
+    folded = fold_repeats(source, visible_from=visible_from, runs=True)
     lines = folded.text.split("\n")
     starts = {0: 0}
     offset = 0
@@ -137,7 +140,12 @@ def test_references_go_to_what_is_in_view_and_shown_in_full(transcript, visible_
             first = number - up
         assert hidden <= first < first + size <= number
         assert own.isdisjoint(range(first, first + size))
-        block = folded.text.split("\n")[first : first + size]
+        block = lines[first : first + size]
+        if numbers := re.match(
+            rf"{REPEAT}\d+ lines (?:numbered from (?P<first>.+?)|without numbers) as ", said
+        ):
+            block = [line[len(prefix(line)) :] for line in block]
+            block = list(numbered(block, numbers["first"])) if numbers["first"] else block
         original = source.text[repeat.original_start : repeat.original_stop]
         assert original.startswith("\n".join(block) + "\n")
 
@@ -145,7 +153,7 @@ def test_references_go_to_what_is_in_view_and_shown_in_full(transcript, visible_
 @given(transcripts(), st.sampled_from(LAYOUTS), st.integers(46, 90))
 def test_pages_of_references_read_back(transcript, name, columns):
     """The mark on a page is real where the source's is; a forged one is its code point."""
-    source = source_of(transcript, repeats=True)
+    source = source_of(transcript, repeats=True, runs=True)
     setter = Typesetter(small(columns, 6, name))
     pages = list(setter.pages(source))
     read = read_back(setter, source, pages)
@@ -179,6 +187,28 @@ def test_a_reference_tells_where_to_look():
         f"{REPEAT}3 lines 39 times as 3 lines up in user: a … ccc of a period\n",
     ]
     assert not source_of(transcript).repeats
+
+
+def test_a_file_that_is_read_again_with_other_numbers_is_said_once():
+    """As an editor's tool, `cat -n` and `grep -n` number it, and as it stands; an edit moves its lines."""
+    read = "\n".join(numbered(LONG, "     8→"))
+    moved = "\n".join(["    12→new", *numbered(LONG[3:], "    13→")])
+    plain, searched = "\n".join(LONG[2:]), "\n".join(numbered(LONG[2:8], "98-"))
+    other = "\n".join(f"{number}: {line}" for number, line in zip(range(3, 90, 7), LONG, strict=False))
+    said = [Message("user", (Text(text),)) for text in (read, moved, plain, searched, other)]
+    transcript = Transcript(tuple(said), "anthropic")
+    folded = source_of(transcript, repeats=True, runs=True)
+    assert [said.partition(" of a file")[0] for said in references(folded)] == [
+        f"{REPEAT}9 lines numbered from     13→ as 11 lines up in user: 11→line 3",
+        f"{REPEAT}10 lines without numbers as 14 lines up in user: 10→line 2",
+        f"{REPEAT}6 lines numbered from 98- as 16 lines up in user: 10→line 2",
+    ]
+    assert expand_repeats(folded.text, folded.marks) == source_of(transcript).text
+    guide = reading_guide(marks=first_marks(folded.text, runs=True), repeats=True)
+    assert "numbered from" in guide
+    # Pages of an archive that has no such references say what they said.
+    assert len(source_of(transcript, repeats=True).repeats) == 0
+    assert "numbers" not in first_marks(folded.text)
 
 
 @pytest.mark.parametrize(
@@ -230,6 +260,7 @@ def test_the_guide_explains_references_where_there_are_any(tmp_path: Path):
         "a\nb\n" * 300_000,
         "".join(f"{number % 7}\n{number % 11}\n" for number in range(200_000)),
         "".join(f"the line {number} of a log\n" for number in range(100_000)) * 2,
+        "".join(f"{number}: the same line\n" for number in range(20_000)) * 2,
         "".join(
             f"one of {number % 13 * (number % 5)} lines that stand in many places\n"
             for number in range(200_000)
@@ -239,7 +270,7 @@ def test_the_guide_explains_references_where_there_are_any(tmp_path: Path):
 def test_folding_is_linear(text):
     source = Source(text, (), ((0, len(text)),))
     begin = time.process_time()
-    folded = fold_repeats(source)
+    folded = fold_repeats(source, runs=True)
     assert time.process_time() - begin < 10
     assert expand_repeats(folded.text, folded.marks) == text
     assert len(folded.text) < len(text) or "\n\n" not in text
@@ -248,7 +279,7 @@ def test_folding_is_linear(text):
 @pytest.mark.parametrize("file", REAL)
 def test_real_transcripts_say_things_once(real: Path, file):
     transcript = snapshot.load(real / file)
-    source, folded = source_of(transcript), source_of(transcript, repeats=True)
-    assert expand_repeats(folded.text, folded.marks) == source.text
+    source, folded = source_of(transcript), source_of(transcript, repeats=True, runs=True)
+    assert expand_repeats(folded.text, folded.marks, runs=folded.runs) == source.text
     assert bool(folded.repeats) == (len(folded.text) < len(source.text))
     assert folded.repeats or file.startswith("ytt-start")

@@ -314,25 +314,28 @@ def _typesetter(model: str, layout: str | None) -> Any:
 
 
 def _pages(transcript: Transcript, model: str, settings: Mapping[str, Any]) -> Iterator[Row]:
+    from snapshot.source.repeats import original_span
     from snapshot.source.source import source_of
 
     redactor = _redacted(settings)
     if redactor:
         transcript = redactor.transcript(transcript)
-    source = source_of(transcript, reasoning=settings.get("reasoning", True))
+    source = source_of(transcript, reasoning=settings.get("reasoning", True), runs=True)
     if not source.text:
         raise SnapshotError("nothing in it to render")
     setting = _typesetter(model, settings.get("layout"))
     for page in setting.pages(source, threads=1, compress=settings.get("compress", "default")):
         folder = settings.get("pages")
+        start, stop = original_span(source, page.start, page.stop)
         yield {
             "layout": setting.layout.name,
             "page": page.number,
             "width": page.width,
             "height": page.height,
-            "start": page.start,
-            "stop": page.stop,
+            "start": start,
+            "stop": stop,
             "tokens": page.tokens,
+            "runs": _json(dict(page.runs)) if page.runs else None,
             "png_sha256": page.sha256,
             "png": page.png if folder is None else None,
             "file": None if folder is None else _stored(folder, page.sha256, page.png),

@@ -21,9 +21,10 @@ from snapshot.source.source import Source
 
 __all__ = ["CHAPTERS", "Setter", "without_chapters"]
 
-CHAPTERS = 5
+CHAPTERS = 2
 """A chapter is this part of the pages that there is room for: the smaller, the less leaves at once beyond
-what has to, and the more is said again that an earlier chapter has said."""
+what has to, and the more is said again that an earlier chapter has said. Half of the room is freed at a time,
+so more parts would gain nothing."""
 # What has to stay, as a share of the pages or of their room, and the share of the room that must be free
 # where no chapter more can go: else all are set anew instead.
 _LEAST_KEPT, _LEAST_MARGIN = 0.3, 0.15

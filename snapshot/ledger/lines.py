@@ -52,8 +52,8 @@ def bad(line: str) -> bool:
 
 
 def telling_line(text: str, longest: int) -> str:
-    """The line of an error that says most: that below a traceback, else the first that speaks of an error, else
-    the first that names a place in a file."""
+    """The line of an error that says most: that below a traceback, else the first that speaks of an error,
+    else the first that names a place in a file."""
     ends = text if len(text) <= 2 * _END else f"{text[:_END]}\n{text[-_END:]}"
     lines = [line for line in (_TAG.sub("", raw).strip() for raw in ends.split("\n")) if line]
     lines = [line for line in lines if not _ONLY_EXIT.fullmatch(line)] or lines

@@ -19,6 +19,7 @@ from itertools import islice
 import numpy as np
 
 from snapshot.source.known_lines import FEWEST, KnownLines, follows
+from snapshot.source.line_numbers import prefix
 from snapshot.source.marks import FIELD, REPEAT
 from snapshot.source.text import Elision, Moved, Repeat, Source
 
@@ -66,8 +67,8 @@ class _Fold:
     It grows with its lines: what is new is written behind what is there.
     """
 
-    def __init__(self, lines: KnownLines, visible_from: int) -> None:
-        self._lines = lines
+    def __init__(self, lines: KnownLines, visible_from: int, *, numbered: bool) -> None:
+        self._lines, self._numbered = lines, numbered
         self._given = Source("")
         self.source = Source("")
         self._repeats: list[Repeat] = []
@@ -115,10 +116,10 @@ class _Fold:
     def _take(self, number: int) -> int:
         """Write a reference for the line `number` and those behind it, if one pays; the number of the next
         line."""
-        size, place = self._longest(number)
+        size, place, numbers = self._longest(number)
         if size >= FEWEST:
-            times = self._times(number, size)
-            if self._refer(number, number + size * times, self._block(number, size, times, place)):
+            times = self._times(number, size) if numbers is None else 1
+            if self._refer(number, number + size * times, self._block(number, size, times, place, numbers)):
                 return number + size * times
         more = self._times(number, 1) - 1
         if more >= FEWEST - 1 and self._refer(
@@ -127,10 +128,12 @@ class _Fold:
             return number + 1 + more
         return number + 1
 
-    def _longest(self, number: int) -> tuple[int, int]:
-        """Lines of the longest block from `number` on that was shown before, and where (the newest place)."""
+    def _longest(self, number: int) -> tuple[int, int, str | None]:
+        """Lines of the longest block from `number` on that was shown before, where (the newest place), and
+        the number before its first line ("": none) if those before its lines are others there."""
         lines, kept, base = self._lines, self._kept, self._first
         best = where = 0
+        numbers: str | None = None
         most = lines.limit(number) - number
         returns = lines.returns
         for place in islice(self._shown(number), _PLACES):
@@ -138,10 +141,15 @@ class _Fold:
                 break  # so it is with all that are older
             size = min(most, lines.limit(place) - place, number - place)
             gone = kept.find(0, place - base, place - base + size)
-            size = lines.alike(place, number, size if gone < 0 else gone + base - place)
+            most_here = size if gone < 0 else gone + base - place
+            size = lines.alike(place, number, most_here)
             if size > best:
-                best, where = size, place
-        return best, where
+                best, where, numbers = size, place, None
+            if self._numbered and best < most_here:
+                size = lines.alike_but_for_numbers(place, number, most_here)
+                if size > best:
+                    best, where, numbers = size, place, prefix(lines.line(number))
+        return best, where, numbers
 
     def _shown(self, number: int) -> Iterator[int]:
         """Lines before `number` that begin with the same ones and are shown in full, the newest first."""
@@ -171,12 +179,14 @@ class _Fold:
         most = self._lines.limit(number) - number - size
         return 1 + self._lines.alike(number, number + size, max(0, most)) // size
 
-    def _block(self, number: int, size: int, times: int, place: int) -> str:
-        """The reference at line `number` to `size` lines from `place` on."""
+    def _block(self, number: int, size: int, times: int, place: int, numbers: str | None) -> str:
+        """The reference at line `number` to `size` lines from `place` on, with these numbers before them."""
         lines = self._lines
         words = _first_words(lines.line(at) for at in range(place, place + size))
         label = _label(lines.head(place))
         over = f" {times} times" if times > 1 else ""
+        if numbers is not None:
+            over = f" numbered from {numbers}" if numbers else " without numbers"
         up = number - place - self._fewer_at(number) + self._fewer_at(place)
         where = f"{REPEAT}{size} lines{over} as {up} lines up"
         return where + (f" in {label}" if label else "") + (f": {words}" if words else "") + "\n"
@@ -243,15 +253,16 @@ class _Fold:
 class _Known:
     """The lines of one conversation, and what was folded of it lately."""
 
-    def __init__(self) -> None:
-        self.lines = KnownLines()
+    def __init__(self, *, numbered: bool) -> None:
+        self.numbered = numbered
+        self.lines = KnownLines(numbered=numbered)
         self.folds: OrderedDict[int, _Fold] = OrderedDict()  # by the offset that is seen first
 
     def folded(self, source: Source, visible_from: int) -> Source:
         """The folded source: of a conversation that goes on from the one before, or of its beginning."""
         if len(source.text) >= len(self.lines.source.text):
             self.lines.follow(source)
-        fold = self.folds.pop(visible_from, None) or _Fold(self.lines, visible_from)
+        fold = self.folds.pop(visible_from, None) or _Fold(self.lines, visible_from, numbered=self.numbered)
         fold.follow()
         self.folds[visible_from] = fold
         while len(self.folds) > _FOLDS:
@@ -279,24 +290,31 @@ class _Lately:
 
     def __init__(self) -> None:
         self._known: list[_Known] = []  # the newest last
-        self._told: list[tuple[Source, int, Source]] = []
+        self._told: list[tuple[Source, int, bool, Source]] = []
         self._lock = threading.Lock()
 
-    def folded(self, source: Source, visible_from: int) -> Source:
+    def folded(self, source: Source, visible_from: int, *, numbered: bool) -> Source:
         if len(source.text) < _FEW:
-            return _Known().folded(source, visible_from)
+            return _Known(numbered=numbered).folded(source, visible_from)
         with self._lock:
-            for given, offset, folded in self._told:
-                if given is source and offset == visible_from:
+            for given, offset, by_number, folded in self._told:
+                if given is source and offset == visible_from and by_number is numbered:
                     return folded
-            known = next((one for one in reversed(self._known) if _is_of(source, one.lines.source)), None)
+            known = next(
+                (
+                    one
+                    for one in reversed(self._known)
+                    if one.numbered is numbered and _is_of(source, one.lines.source)
+                ),
+                None,
+            )
             if known is not None:
                 self._known.remove(known)  # it is this call's alone while it is in use
-        known = known or _Known()
+        known = known or _Known(numbered=numbered)
         folded = known.folded(source, visible_from)
         with self._lock:
             self._known = [*self._known, known][-_MOST:]
-            self._told = [*self._told, (source, visible_from, folded)][-_FOLDS:]
+            self._told = [*self._told, (source, visible_from, numbered, folded)][-_FOLDS:]
         return folded
 
 
@@ -307,9 +325,10 @@ def _is_of(source: Source, known: Source) -> bool:
 _lately = _Lately()
 
 
-def folded(source: Source, visible_from: int) -> Source:
-    """See `snapshot.source.repeats.fold_repeats`; something of the source is visible."""
-    return _lately.folded(source, visible_from)
+def folded(source: Source, visible_from: int, *, numbered: bool = False) -> Source:
+    """See `snapshot.source.repeats.fold_repeats`; something of the source is visible. With `numbered`, there
+    are references to lines with other numbers before them as well."""
+    return _lately.folded(source, visible_from, numbered=numbered)
 
 
 def forget() -> None:

@@ -1,7 +1,8 @@
 """The lines of a source text that grows at its end: which are alike, and where three in a row stood before.
 
 Lines are compared by their hashes, in arrays; whoever goes by what is found here compares the texts
-themselves before anything is written.
+themselves before anything is written. With `numbered`, three in a row are also those that stood before with
+other line numbers, or with none.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snapshot.source.codepoints import distinct
+from snapshot.source.line_numbers import numbered as with_numbers
+from snapshot.source.line_numbers import prefix
 from snapshot.source.marks import SCOPE
 from snapshot.source.text import Source
 
@@ -28,6 +31,8 @@ _AT_ONCE, _LINES = 1 << 20, 1 << 17
 # at the end of an entry, for a control string that nothing ends.
 _RETURNS = re.compile(r"\r(?!\r*\n)")
 _OPEN = re.compile(r"\x1b[\]PX^_][^\x07\x1b]*\Z")
+# What may be printed otherwise where it does not begin a line.
+_CONTROL = re.compile(r"[^\t\n -~\xa0-\U0010ffff]")
 
 _Numbers = NDArray[Any]
 
@@ -89,13 +94,17 @@ class _Places:
 class KnownLines:
     """The lines of a source.
 
+    Args:
+        numbered: whether lines may be linked to ones with other numbers before them.
+
     Attributes:
         source: the source.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, numbered: bool = False) -> None:
         self.source = Source("")
         self._starts, self._ids = _Column(np.int64), _Column(np.int64)
+        self._bare = _Column(np.int64) if numbered else self._ids
         self._sections, self._returns, self._before = _Column(), _Column(), _Column()
         # The first line of each run that may be of one block; where messages end.
         self._edges, self._stops = _Column(), _Column(np.int64)
@@ -126,8 +135,8 @@ class KnownLines:
 
     @property
     def before(self) -> _Numbers:
-        """For each the newest line before it that begins with the same `FEWEST` lines in one entry; -1 where
-        there is none."""
+        """For each the newest line before it that begins with the same `FEWEST` lines in one entry, or with
+        the same but for their numbers; -1 where there is none."""
         return self._before.values
 
     def start(self, number: int) -> int:
@@ -172,6 +181,22 @@ class KnownLines:
             size -= 1
         return size
 
+    def alike_but_for_numbers(self, one: int, other: int, most: int) -> int:
+        """How many lines from two lines on are the same, at most so many, if the numbers before those of
+        `one` are taken away, and numbers put before them that count up from that of `other`, if it has any.
+        """
+        size = 0
+        numbers = prefix(self.line(other))
+        if not numbers and not prefix(self.line(one)):
+            return 0
+        lines = (self.line(one + at) for at in range(most))
+        told = (line[len(prefix(line)) :] for line in lines)
+        for line in with_numbers(told, numbers) if numbers else told:
+            if line != self.line(other + size) or _CONTROL.search(line):
+                break
+            size += 1
+        return size
+
     def _same_text(self, one: int, other: int, size: int) -> bool:
         text = self.source.text
         return (
@@ -205,6 +230,7 @@ class KnownLines:
                 parted[number] = broken[number] = True
             elif "\x1b" in text and _OPEN.search(text):
                 broken[number] = True
+        bare = ids if self._bare is self._ids else _bare_ids(ids, texts)
         low, high = np.searchsorted(marks, (start, ends[-1]))
         marked = np.searchsorted(ends, marks[low:high], "right")
         broken[marked] = True
@@ -218,10 +244,12 @@ class KnownLines:
         for line, mark in heads:
             if opens[line]:
                 self._heads[int(sections[line])] = mark
-        ids[broken] = -1
+        ids[broken] = bare[broken] = -1
         returns = parted.cumsum() + self._parted
         self._starts.add(starts)
         self._ids.add(ids)
+        if bare is not ids:
+            self._bare.add(bare)
         former = self.sections[-1:] if first else sections[:1]
         self._sections.add(sections)
         self._returns.add(returns - parted)
@@ -231,7 +259,7 @@ class KnownLines:
 
     def _link(self, first: int) -> None:
         """Find for the lines from `first` on, which begin an entry, where their first ones stood before."""
-        ids, sections = self.ids[first:], self.sections[first:]
+        ids, sections = self._bare.values[first:], self.sections[first:]
         self._before.add(np.full(len(ids), -1, np.int64))
         for start in range(0, len(ids) - FEWEST + 1, _LINES):
             stop = min(start + _LINES, len(ids) - FEWEST + 1)
@@ -267,6 +295,15 @@ def follows(source: Source, known: Source) -> bool:
         and all(mark >= size for mark in source.marks[marks : marks + 1])
         and source.elisions[: len(known.elisions)] == known.elisions
     )
+
+
+def _bare_ids(ids: _Numbers, texts: Sequence[str]) -> _Numbers:
+    """The numbers of lines without the line numbers that stand before them."""
+    bare = ids.copy()
+    for number, text in enumerate(texts):
+        if (before := prefix(text)) and not text.isspace():
+            bare[number] = hash(text[len(before) :])
+    return bare
 
 
 def _pieces(text: str, start: int) -> Iterator[tuple[int, list[str]]]:

@@ -12,6 +12,12 @@ says so, and a run of one line is that line and a count:
     ⇐3 lines 57 times as 3 lines up in result 7: waiting for the server
     ⇐the line above, 57 times more
 
+A file that is read again has other line numbers, or none; so a block may stand there with others before its
+lines. The reference tells the first, as it was written, or that there are none:
+
+    ⇐29 lines numbered from   1082→ as 412 lines up in result 7:    977→ def parse(self, text):
+    ⇐29 lines without numbers as 412 lines up in result 7:    977→ def parse(self, text):
+
 References go to earlier text that is itself shown in full, never to another reference, never to what
 stands before `visible_from`, and not over lines that a terminal's carriage returns may part or join, so that
 they hold for what a page prints as well. Each depends on nothing behind its own entry, so that a source that
@@ -26,6 +32,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
+from snapshot.source.line_numbers import NUMBER, numbered, prefix
 from snapshot.source.marks import ELIDED, REPEAT, RUN_MARK
 from snapshot.source.text import Moved, Repeat, Source, marks_of
 
@@ -35,7 +42,9 @@ __all__ = ["expand_repeats", "fold_chapters", "fold_repeats", "folded_offset", "
 _MOST = 6
 _REFERENCE = re.compile(
     rf"{REPEAT}(?:the line above, (?P<more>\d+) times? more"
-    r"|(?P<lines>\d+) lines(?: (?P<times>\d+) times)? as (?P<up>\d+) lines up.*)\n"
+    rf"|(?P<lines>\d+) lines(?: (?P<times>\d+) times| numbered from (?P<first>{NUMBER})"
+    r"|(?P<bare> without numbers))?"
+    r" as (?P<up>\d+) lines up.*)\n"
 )
 
 
@@ -48,7 +57,8 @@ def fold_repeats(source: Source, *, visible_from: int = 0, runs: bool = False) -
         source: source text without references.
         visible_from: offset in it from which on the reader sees it. What stands before stays as it is, and
             nothing refers to it.
-        runs: print marks in place of runs of random characters as well (see `snapshot.source.run_marks`).
+        runs: print marks in place of runs of random characters as well (see `snapshot.source.run_marks`), and
+            references to lines with other numbers before them.
     """
     if visible_from >= len(source.text):
         return source
@@ -154,7 +164,8 @@ def expand_repeats(
             there would be more than `most` characters.
     """
     genuine = {mark for mark in marks if text[mark] in REPEAT + ELIDED}
-    shown = _split(text)
+    printed = _split(text)
+    shown = printed.copy()
     original: list[str] = []
     offset = length = 0
     for number, line in enumerate(shown):
@@ -172,7 +183,15 @@ def expand_repeats(
             lines, times, up = int(match["lines"]), int(match["times"] or 1), int(match["up"])
         if not 0 < lines <= up <= number:
             raise ValueError(f"line {number + 1} refers to {lines} lines that are {up} lines up")
-        block = shown[number - up : number - up + lines]
+        place = slice(number - up, number - up + lines)
+        block = shown[place]
+        if match["first"] or match["bare"]:
+            block = [line[len(prefix(told)) :] for line, told in zip(block, printed[place], strict=True)]
+        if first := match["first"]:
+            length += len(first) * lines
+            if most is None or length <= most:
+                block = list(numbered(block, first))
+                length -= len(first) * lines
         length += sum(map(len, block)) * times
         if most is not None and length > most:
             raise ValueError(f"line {number + 1} makes more than {most:,} characters of the text")
