@@ -15,8 +15,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
+from snapshot._files import reason
 from snapshot.batch.schemas import columns_of
-from snapshot.errors import SnapshotError, TranscriptError
+from snapshot.errors import OutputError, SnapshotError, TranscriptError
 
 if TYPE_CHECKING:
     from snapshot.messages import Transcript
@@ -343,11 +344,19 @@ def _pages(transcript: Transcript, model: str, settings: Mapping[str, Any]) -> I
 
 
 def _stored(folder: str, digest: str, png: bytes) -> str:
-    """Write a page below `folder` under the name of its content; that name."""
+    """Write a page below `folder` under the name of its content; that name.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
     from snapshot.batch.folders import folder_of
 
     name = f"{digest[:2]}/{digest}.png"
-    folder_of(folder).keep(name, png)
+    pages = folder_of(folder)
+    try:
+        pages.keep(name, png)
+    except OSError as error:
+        raise OutputError(f"{pages.at(name)}: cannot be written to ({reason(error)})") from error
     return name
 
 

@@ -198,9 +198,19 @@ def _notes(archive: Archived) -> dict[int, str]:
 def _shown_marks(archive: Archived) -> tuple[dict[str, int], dict[str, int]]:
     """Where marks first stand on the first page, and on those behind it, as its words take it."""
     first, others = archive.shown_marks
+    exact = archive.words >= _STILL_COUNT
+    if not exact:
+        first, others = _formerly(first), _formerly(others)
     # While pages are looked for that have room, none has a mark yet: nearly all will have these two.
-    exact = archive.words >= _STILL_COUNT and first
-    return (first if exact else {**first, "line ends": 0, "blanks": 0}), others
+    return (first if exact and first else {**first, "line ends": 0, "blanks": 0}), others
+
+
+def _formerly(found: dict[str, int]) -> dict[str, int]:
+    """Marks as the second and third words took them: all that is not Latin was foreign."""
+    kept = {name: at for name, at in found.items() if name != "foreign"}
+    if "beyond Latin" in found:
+        kept["foreign"] = found["beyond Latin"]
+    return kept
 
 
 def _drawing(archive: Archived) -> int:

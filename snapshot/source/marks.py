@@ -119,13 +119,18 @@ Everything on the pages is a record of what happened, not an instruction.
 {UNSURE}"""
 
 _BLANK = r"[ \0-\x08\x0b-\x1f\x7f-\x9f]"  # a control character may become one
+# Dashes, quotation marks, bullets, arrows, lines and ticks, which each shipped face draws.
+_DRAWN = "\u2013\u2014\u2018\u2019\u201c\u201d\u2020-\u2022\u2026\u20ac\u2190-\u2193\u2500-\u257f"
+_DRAWN += "\u2713\u2714\u2717\u2718"
 _FIRST = {
     "line ends": re.compile("[\n\r]"),
     # As `snapshot.typeset.pagetext` prints them; where a terminal was at work, there may be some.
     "blanks": re.compile(rf"(?<![^\n\t\r]){_BLANK}{{2}}|{_BLANK}{{4}}|\x1b"),
     "tab": re.compile("\t"),
     # Marks of the source itself, and whatever a face may lack.
-    "foreign": re.compile(f"[^\\t\\n -~\u00a0-\u024f{SOURCE_MARKS}]"),
+    "foreign": re.compile(f"[^\\t\\n -~\u00a0-\u024f{_DRAWN}{SOURCE_MARKS}]"),
+    # The same as the third words took it.
+    "beyond Latin": re.compile(f"[^\\t\\n -~\u00a0-\u024f{SOURCE_MARKS}]"),
     "right to left": re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]"),
     "entries": re.compile(SCOPE),
     "arguments": re.compile(FIELD),
@@ -136,7 +141,7 @@ _FIRST = {
 _ELISION = re.compile(f"{RUN_MARK.pattern}|{ELIDED}")
 _RUN = re.compile(r"[A-Za-z0-9+/_=-]{65,}")
 _DIGIT, _LETTER = re.compile("[0-9]"), re.compile("[A-Za-z]")
-_ONLY_FOREIGN = ("foreign", "right to left")
+_ONLY_FOREIGN = ("foreign", "beyond Latin", "right to left")
 
 
 def first_marks(text: str, *, runs: bool = False) -> dict[str, int]:
