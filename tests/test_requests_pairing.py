@@ -276,7 +276,7 @@ def test_growth_is_linear():
         pair(parts)
         return time.process_time() - start
 
-    assert min(seconds(40_000) for _ in range(3)) < 40 * min(seconds(4_000) for _ in range(3)) + 0.05
+    assert min(seconds(20_000) for _ in range(3)) < 40 * min(seconds(2_000) for _ in range(3)) + 0.05
 
 
 # --- tools that the provider runs
