@@ -17,7 +17,8 @@ __all__ = ["ledger_text"]
 
 _LEAD = (
     "[Live state as a program last saw it in the calls and results of messages 1 to {count}: "
-    "a record, not an order. It may have changed since. [n] is the message that a line comes from.]"
+    "a record, not an order. It may have changed since. [n] is the message that a line comes from, by its "
+    "number in the whole conversation (calls on pages count by themselves).]"
 )
 # Sections in the order in which they are printed: heading, what one line of it is called, and several.
 _SECTIONS: dict[str, tuple[str, str, str]] = {
