@@ -10,6 +10,7 @@ PP-OCR stands beside them: the faces of this package were drawn by its confusion
     python -m benchmarks.contest --only fira --no-ocr   # some of them, without the neural reader
     python -m benchmarks.contest --judges --write       # the judges alone, on the faces that matter
     python -m benchmarks.contest --marks --write        # they, on the page with marks alone, and its bytes
+    python -m benchmarks.contest --bytes --write        # its bytes alone, as pages are made today: seconds
 
 Needs `snapshot-pages[ocr]`; without it, and with --no-ocr, the observer alone compares cells. Fonts of
 other tools come from Debian's packages (xfonts-base, fonts-spleen, fonts-jetbrains-mono, fonts-dejavu-core),
@@ -178,6 +179,7 @@ def main() -> None:
     parser.add_argument(
         "--marks", action="store_true", help="as --judges, and of them the page with marks alone"
     )
+    parser.add_argument("--bytes", action="store_true", help="the bytes of the kept results alone")
     parser.add_argument(
         "--factors", default=",".join(map(str, (1.0, *STRESS))), help=f"of {FACTORS}, with commas"
     )
@@ -186,13 +188,12 @@ def main() -> None:
     )
     parser.add_argument("--write", action="store_true", help="keep the results, their picture and tables")
     arguments = parser.parse_args()
-    reader = None
+    if arguments.bytes:
+        _bytes_anew(keep=arguments.write)
+        return
     if arguments.judges or arguments.marks:
         arguments.judges = arguments.no_ocr = True
-    if not arguments.no_ocr and has_ocr():
-        reader = Recogniser()
-    elif not arguments.no_ocr:
-        print("no neural reader: pip install 'snapshot-pages[ocr]'; the observer alone", file=sys.stderr)
+    reader = None if arguments.no_ocr else _recogniser()
     factors = tuple(map(float, arguments.factors.split(","))) if reader else ()
     found: list[Result] = []
     heads = "".join(f"{f'@{factor:g}':>14}" for factor in factors)
@@ -229,6 +230,35 @@ def main() -> None:
         if not arguments.judges and any(result.error is None for result in found):
             sys.exit("nothing is kept: results without a reading error are not compared with others")
         _keep(found)
+
+
+def _recogniser() -> Recogniser | None:
+    """PP-OCR, or None with a line on standard error where it is not installed."""
+    if has_ocr():
+        return Recogniser()
+    print("no neural reader: pip install 'snapshot-pages[ocr]'; the observer alone", file=sys.stderr)
+    return None
+
+
+def _bytes_anew(*, keep: bool) -> None:
+    """Count the bytes of the kept results anew; those of a font that is not installed stay."""
+    from benchmarks.trade import write
+
+    stored = kept()
+    faces = {candidate.name: candidate for candidate in candidates()}
+    for item in stored["results"]:
+        if not item["bytes"]:
+            continue
+        try:
+            size = bytes_of(with_marks(faces[item["name"]].load()))
+        except SnapshotError as failure:
+            print(f"{item['name']:<32} stays {item['bytes']:,}: {failure}")
+            continue
+        print(f"{item['name']:<32}{item['bytes']:>7,} → {size:,}")
+        item["bytes"] = size
+    if keep:
+        RESULTS.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write()
 
 
 def _keep(found: list[Result]) -> None:

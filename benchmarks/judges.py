@@ -25,7 +25,9 @@ from benchmarks.reading import COLUMNS
 from snapshot._resources import locate
 from snapshot.legibility.ocr import has_tesseract, shrunk, tesseract
 from snapshot.legibility.score import Reading, compared
+from snapshot.raster.compress import compressor_for
 from snapshot.raster.glyph_text import read_glyph_text
+from snapshot.raster.line_filters import filters_for, subtract_above
 from snapshot.raster.mark_drawing import with_marks as drawn_by_rule
 from snapshot.raster.png import encode_png
 from snapshot.source import marks
@@ -154,11 +156,20 @@ def _borrowed(glyphs: GlyphSet) -> dict[str, NDArray[np.uint8]]:
 
 
 def bytes_of(glyphs: GlyphSet) -> int:
-    """Bytes of a PNG for 1,000 cells of a transcript's page, at two bits a pixel, without filters."""
+    """Bytes of a PNG for 1,000 cells of a transcript's page, at two bits a pixel, as pages are made today."""
     columns, rows = _PAGE
+    width, height = glyphs.cell
     page = glyphs.page(marked_rows(FRESH_SEEDS[1], rows, columns), columns)
     levels = page // 64
     levels = np.pad(levels, ((0, 0), (0, -levels.shape[1] % 4)), constant_values=3)
     packed = (levels.reshape(len(levels), -1, 4) << np.array([6, 4, 2, 0], np.uint8)).sum(2).astype(np.uint8)
-    scanlines = np.ascontiguousarray(np.pad(packed, ((0, 0), (1, 0))))
-    return round(1000 * len(encode_png(scanlines, page.shape[1], 2)) / (columns * rows))
+    filters = filters_for(height, _baseline(glyphs))
+    subtract_above(packed.reshape(rows, height, -1), filters)
+    scanlines = np.concatenate((np.tile(filters, rows)[:, np.newaxis], packed), axis=1)
+    compressor = compressor_for("default", whole_bytes=2 * width % 8 == 0, page_bytes=scanlines.size)
+    return round(1000 * len(encode_png(scanlines, page.shape[1], 2, compressor)) / (columns * rows))
+
+
+def _baseline(glyphs: GlyphSet) -> int:
+    """Pixel rows of a cell above the line that letters stand on."""
+    return int(np.flatnonzero(glyphs.ink[glyphs.chars.index("H")].any(axis=1))[-1]) + 1

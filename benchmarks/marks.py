@@ -18,6 +18,10 @@ which anything but a letter or digit is read between the line and the next one; 
 more than a blank; `names`, words of four and more characters beside a mark that are read whole, and `inner`
 those beside none. What was read is aligned with what stood there by edit distance, marks being one unknown
 character each, so that a count looks at its own place on the page.
+
+Two more counts say what a reader is like, so that the others are not held against it alone: `figures`, line
+numbers whose own figures are read, whatever is stuck to them, and `gaps`, blanks of one cell between letters
+or digits at which anything but one of these is read: one that reads those has a sign for a blank.
 """
 
 from __future__ import annotations
@@ -83,11 +87,13 @@ _FOLD = str.maketrans("“”‘’—–", "\"\"''--")
 _NUMBERED = re.compile(rf"[{marks.DIGITS} ]*(\d+)[{marks.TAB}→]", re.ASCII)
 _WORD = re.compile(rf"[^\s{marks.PAGE_MARKS}→]{{4,}}")
 _LEADING = re.compile(rf"[{marks.DIGITS}{marks.TAB} ]*")
+_APART = re.compile("[^0-9A-Za-z]")
 _SLACK = 5  # characters round its place in which a number may be found: alignment is not exact beside errors
 
+_GAP = re.compile("(?<=[0-9A-Za-z]) (?=[0-9A-Za-z])")
 _HEADS = (
     "face", "marks", "cells a thousand characters", "bytes of them", "reader", "line numbers", "line ends",
-    "seen", "names", "other words",
+    "seen", "names", "other words", "figures", "gaps",
 )  # fmt: skip
 
 Reads = Callable[[NDArray[np.uint8], Layout], str]
@@ -102,14 +108,16 @@ class Counts:
     seen: tuple[int, int] = (0, 0)
     names: tuple[int, int] = (0, 0)
     inner: tuple[int, int] = (0, 0)
+    figures: tuple[int, int] = (0, 0)
+    gaps: tuple[int, int] = (0, 0)
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(*((a[0] + b[0], a[1] + b[1]) for a, b in zip(self.all, other.all, strict=True)))
 
     @property
     def all(self) -> tuple[tuple[int, int], ...]:
-        """The five pairs, in order."""
-        return self.numbers, self.ends, self.seen, self.names, self.inner
+        """The pairs, in order."""
+        return self.numbers, self.ends, self.seen, self.names, self.inner, self.figures, self.gaps
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -173,7 +181,7 @@ def counted(stood: str, read: str) -> Counts:
             low, high = place(number.start(1)), place(number.end(1))
             around = read[max(0, low - _SLACK) : high + _SLACK]
             free = re.search(rf"(?<![0-9]){number[1]}(?![0-9])", around) is not None
-            counts += Counts(numbers=(free, 1))
+            counts += Counts(numbers=(free, 1), figures=(number[1] in around, 1))
         for word in _WORD.finditer(stood, start, stop):
             low, high = place(word.start()), place(word.end())
             whole = word[0] in re.sub(r"\s", "", read[max(0, low - _SLACK) : high + _SLACK])
@@ -189,9 +197,10 @@ def counted(stood: str, read: str) -> Counts:
         if not (stood[last] + stood[begins.end()]).isascii():
             continue
         between = read[place(last) + 1 : place(begins.end())]
-        apart = re.search(r"[^0-9A-Za-z]", between) is not None
+        apart = _APART.search(between) is not None
         counts += Counts(ends=(apart, 1), seen=(re.search(r"[^0-9A-Za-z\s]", between) is not None, 1))
-    return counts
+    gaps = [read[place(gap.start() - 1) + 1 : place(gap.end())] for gap in _GAP.finditer(stood)]
+    return counts + Counts(gaps=(sum(map(bool, map(_APART.search, gaps))), len(gaps)))
 
 
 def _aligned(stood: str, read: str) -> Callable[[int], int]:
@@ -265,7 +274,7 @@ class Marked:
             "reader": self.reader,
             "cells": round(self.cells, 1),
             "bytes": round(self.bytes),
-            **{name: list(pair) for name, pair in zip(names, self.counts.all, strict=True)},
+            **{name: list(pair) for name, pair in zip(names, self.counts.all, strict=True) if pair[1]},
         }
 
 
@@ -275,7 +284,7 @@ def kept() -> list[Marked]:
     return [
         Marked(
             item["face"], item["drawing"], item["cells"], item["bytes"], item["reader"],
-            Counts(**{name: (item[name][0], item[name][1]) for name in names}),
+            Counts(**{name: (item[name][0], item[name][1]) for name in names if name in item}),
         )
         for item in json.loads(RESULTS.read_text(encoding="utf-8"))["results"]
     ]  # fmt: skip
@@ -290,7 +299,10 @@ def table(results: Iterable[Marked]) -> str:
 def _line(found: Marked) -> str:
     drawn = "now" if found.drawing == marks.DRAWING else "before"
     costs = [f"{found.cells:,.0f}", f"{found.bytes:,.0f}"]
-    shares = [f"{share:.3f}" for share in found.counts.shares]
+    shares = [
+        f"{share:.3f}" if of else "–"
+        for share, (_, of) in zip(found.counts.shares, found.counts.all, strict=True)
+    ]
     return "| " + " | ".join([f"`{found.face}`", drawn, *costs, found.reader, *shares]) + " |"
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "exclusive",
     "new_folder",
     "read_regular",
+    "reason",
     "same_file",
     "write_atomic",
     "written_together",
@@ -24,6 +25,11 @@ LOCK = ".lock.part"
 """Name of the lock file in a folder: no more than a part, should it ever stay behind."""
 
 _PATIENCE = 10.0  # seconds to wait for somebody to read from a pipe
+
+
+def reason(error: OSError) -> str:
+    """Why the system refused, in its own words: Arrow has others, which name no place either."""
+    return os.strerror(error.errno) if error.errno else str(error)
 
 
 def write_atomic(folder: Path, name: str, data: bytes, *, replace: bool = False, mode: int = 0o600) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import importlib.util
 import json
 import math
@@ -19,9 +20,12 @@ if os.environ.get("SNAPSHOT_TEST_WITHOUT_NUMBA"):
     hide()
 # What is kept from run to run lies where it is in nobody's way.
 os.environ["SNAPSHOT_CACHE"] = tempfile.mkdtemp(prefix="snapshot-tests-")
+# Processes that tests start, and the next run, need not compile the package and the tests again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.pop("COLUMNS", None)  # what is printed is not folded to the terminal that the tests run in
 
 from collections import Counter
+from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -79,6 +83,19 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 # Seconds after which what is left is skipped: in an order by the seed, so that all have their turn in time.
 _SECONDS = float(os.environ.get("SNAPSHOT_TEST_SECONDS", "inf"))
 _begun: list[float] = []  # when the first test did
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Thousands of tests are made at once and stay: the collector of garbage is not to look through them,
+    and through what they keep not every second."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(5_000, 20, 50)
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks

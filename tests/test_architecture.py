@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import snapshot
@@ -52,6 +53,7 @@ def floor(module: str) -> str:
     return module.split(".")[1] if "." in module else module
 
 
+@cache
 def edges() -> set[tuple[str, str]]:
     """Which module imports which other one."""
     return {

@@ -25,7 +25,9 @@ from tests.conftest import examples
 from tests.conversations import conversations, long_conversation
 
 
-@settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(
+    max_examples=examples(30), suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+)
 @given(conversations())
 def test_an_archive_survives_storing(conversation):
     compaction = shrink(conversation)

@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 import sys
+from contextlib import contextmanager
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +22,7 @@ from snapshot.batch.batch import _within
 from snapshot.batch.folders import folder_of
 from snapshot.batch.inputs import Input, _as_regex, chunks_of, inputs_of
 from snapshot.batch.schemas import ACTIONS, COLUMNS
-from snapshot.errors import SnapshotError
+from snapshot.errors import OutputError, SnapshotError
 from snapshot.models.ids import profile_for
 from tests.conftest import HERE, examples
 
@@ -262,6 +263,71 @@ def test_a_part_that_nobody_waits_for_is_not_written(tmp_path):
     assert make_part(job, "part-1.parquet", inputs)["made"] == 1
     assert make_part(job, "part-1.parquet", inputs)["kept"] == 1
     assert [path.name for path in tmp_path.iterdir()] == ["part-1.parquet"]
+
+
+@contextmanager
+def room(size):
+    """Within the block no file of this process may have more bytes, as where a disk is full."""
+    resource = pytest.importorskip("resource")
+    had = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, had[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, had)
+
+
+def files_in(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("action", ["convert", "render"])
+def test_a_full_disk_leaves_parts_and_pages_whole_or_not_there(action, tmp_path):
+    """Whatever has room: one line says why it stopped, and the next run has the bytes of a whole one."""
+    pytest.importorskip("pyarrow")
+    from snapshot.batch.parts import Job, fingerprinted, make_part
+
+    inputs = [Input(str(RUN), 1, "file", str(RUN))]
+    made = {}
+    for size in (0, 1_000, 10_000, None):
+        folder = tmp_path / str(size)
+        folder.mkdir()
+        settings = {"to": "openai-chat"} if action == "convert" else {"pages": str(folder / "pages")}
+        job = fingerprinted(Job(action, (MODEL,), settings, folder=str(folder)))
+        if size is not None:
+            with room(size):
+                told = make_part(job, "part-1.parquet", inputs)
+            assert told["failed"].endswith(": cannot be written to (File too large)")
+            assert told["failed"].startswith(str(folder))
+            assert all(name.endswith(".png") for name in files_in(folder))
+            assert all(len(data) <= size for data in files_in(folder).values())
+        told = make_part(job, "part-1.parquet", inputs)
+        assert (told["failed"], told["errors"]) == ("", 0)
+        made[size] = {name: data for name, data in files_in(folder).items() if name.endswith(".png")}
+        assert (folder / "part-1.parquet").is_file()
+    assert all(pages == made[None] for pages in made.values())
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.jsonl", "rows.csv"])
+def test_a_full_disk_leaves_the_former_file_of_rows(name, tmp_path):
+    pytest.importorskip("pyarrow")
+    from snapshot.batch.output import assemble
+    from snapshot.batch.parts import Job, fingerprinted, make_part
+
+    parts, beside = (folder_of(str(tmp_path / place)) for place in ("parts", "out"))
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "out").mkdir()
+    output = tmp_path / "out" / name
+    job = fingerprinted(Job("inspect", (MODEL,), {}, folder=str(parts)))
+    assert not make_part(job, "part-1.parquet", [Input(str(RUN), 1, "file", str(RUN))])["failed"]
+    output.write_bytes(b"former")
+    for size in (0, 100):
+        with pytest.raises(OutputError, match=rf"{name}: cannot be written to \(File too large\)$"):  # noqa: SIM117
+            with room(size):
+                assemble(job.action, parts, ["part-1.parquet"], beside, name)
+        assert files_in(tmp_path / "out") == {name: b"former"}
+    assemble(job.action, parts, ["part-1.parquet"], beside, name)
+    assert len(output.read_bytes()) > 100
 
 
 def test_without_daft_one_line_says_how_to_get_it(tmp_path, monkeypatch, capsys):

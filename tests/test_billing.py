@@ -30,7 +30,6 @@ from snapshot.models.billing.heights import fitted_height
 from snapshot.models.catalog import profiles
 from snapshot.models.ids import profile_for
 from snapshot.models.schema import ReaderTable, convert
-from snapshot.pages.layout import layout_for, layout_names
 from tests.conftest import HERE
 
 VECTORS = json.loads((HERE / "data" / "billing_vectors.json").read_text(encoding="utf-8"))
@@ -210,17 +209,6 @@ def test_a_chosen_height_is_final(rule, width, needed, more):
     assert height == needed + more or final
     if final:
         assert rule.tokens(width, height) == min(rule.tokens(width, high) for high in final)
-
-
-@pytest.mark.parametrize("name", list(layout_names()))
-def test_a_page_of_a_layout_is_final_at_every_height(name):
-    """What is promised: no page of a shipped layout, full or not, is resized, nor would a rounding do it."""
-    layout = layout_for(name=name)
-    for rows in range(1, layout.rows + 1):
-        size = layout.width, layout.page_height(rows)
-        assert layout.cell[1] * rows <= size[1] <= layout.height
-        assert layout.billing.preprocess(*size) == size, rows
-        assert layout.billing.steady(*size), rows
 
 
 @given(st.sampled_from(shrinking), st.data())

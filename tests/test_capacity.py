@@ -16,7 +16,6 @@ from snapshot.models.catalog import profiles
 from snapshot.models.profile import ModelProfile
 from snapshot.pages.layout import Layout, layout_for
 from snapshot.pages.render import Typesetter
-from snapshot.requests.check import check
 from snapshot.requests.limits import load_of
 from tests.test_real_bytes import talk, text_of
 
@@ -97,17 +96,6 @@ def test_bytes_at_their_limit(name: str, kind: str):
         start = max(0, left_out - int(SHORT * one.capacity))
         pages = Typesetter(one).pages(archive.source, start=start, threads=1)
         assert beside + sum(base64_bytes(len(page.png)) for page in pages) + kept > room, one.name
-
-
-@pytest.mark.parametrize("api", ["anthropic", "openai", "gemini"])
-def test_a_body_at_its_limit_is_one_that_the_provider_takes(api: str):
-    model = {"anthropic": "claude-fable-5-1", "openai": "gpt-5.6-sol", "gemini": "gemini-3.8-flash"}[api]
-    layout = layout_for(model)
-    limits = {"request_bytes": 8 * capacity(model, layout, text_of("random", layout.capacity)).page_bytes}
-    window = 120 * layout.tokens + 60_000
-    done = compacted(layout, "random", 16, window=window, limits=limits, trigger="manual")
-    assert done.report.left_out
-    assert check(done.request(api), api, limits=limits) == []
 
 
 def test_the_table_of_the_docs_counts_what_a_compaction_sends():

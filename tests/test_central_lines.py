@@ -168,6 +168,7 @@ def test_the_tail_has_its_share_and_at_most_one_group_more(tail, window):
     assert done.transcript.messages[-done.report.tail :] == transcript.messages[done.archive.boundary :]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("tail", [0.3, 0.5, 0.7])
 @pytest.mark.parametrize("trigger", ["target", "manual"])
 def test_an_earlier_boundary_never_moves_back(tail, trigger):

@@ -157,7 +157,9 @@ def test_a_large_part_is_on_pages_only_where_pages_can_be_sent(large):
 
 
 @given(conversations(most=20), st.sampled_from([2000, 6000]))
-@settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(
+    max_examples=examples(30), suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+)
 def test_again_without_news_changes_nothing(conversation, window):
     """Promises 4 and 7: compacting the result once more, with its archive, is the same or a no-op."""
     first = shrink(conversation, window=window)

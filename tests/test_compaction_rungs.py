@@ -41,7 +41,7 @@ def test_repairing_twice_is_repairing_once(conversation):
     assert (repairs.orphans, repairs.unanswered, repairs.empty) == ((), 0, 0)
 
 
-@pytest.mark.parametrize("tail", [0.0, 0.05, 0.2, 0.5, 0.9])
+@pytest.mark.parametrize("tail", [0.0, 0.2, 0.9])
 def test_one_huge_turn_is_cut_between_groups(tail):
     """Case 019: the request stays, the boundary stands before an assistant message, one pass is enough."""
     messages = [Message("user", (Text("Never touch conftest.py. Find the slow test."),))]

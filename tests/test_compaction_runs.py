@@ -18,6 +18,7 @@ from tests.conftest import REAL, small_window
 from tests.conversations import long_conversation
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("file", REAL)
 def test_real_transcripts_fit(real: Path, file, api):

@@ -64,7 +64,7 @@ ASKED = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", ASKED)
 @pytest.mark.parametrize(
     ("model", "how"),
@@ -100,7 +100,7 @@ def test_case_034(name, model, how):
 # --- case 036: the tail after an overflow
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["loop", "go-on"])
 @pytest.mark.parametrize("model", API)
 def test_case_036(name, model):
@@ -259,7 +259,7 @@ def order_of(length: int) -> str:
     return ("Handle each module, and mind ORDER-77. " * (length // 30 + 1))[:length]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("model", ["claude-opus-4-8", "deepseek-chat"])
 @pytest.mark.parametrize("length", [100, 5_000, 20_000, 80_000])
 def test_the_request_that_is_worked_on_is_text_however_long(model, length):

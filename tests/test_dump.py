@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -169,13 +171,18 @@ def test_a_session_is_a_tree_of_one_branch():
     assert alike(load(dumped.data)) == alike(load(log(*SESSION)))
 
 
+@cache
+def salvaged(path: Path) -> Transcript:
+    return load(path, salvage=True)
+
+
 @pytest.mark.parametrize("name", WRITTEN)
 def test_every_case_converts(name):
     """What broke other tools converts to every format, and a second time without a loss."""
     for path in [*sorted(HERE.glob("cases/*/input.*"))]:
         if path.parent.name.startswith(("031", "039")):  # no conversation
             continue
-        transcript = load(path, salvage=True)
+        transcript = salvaged(path)
         back, lost = again(transcript, name)
         if not lost:
             assert alike(back) == alike(transcript)

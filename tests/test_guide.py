@@ -9,15 +9,22 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.archived import CLOSING, OPENING, WORDS
 from snapshot.compaction.assemble import archive_messages
 from snapshot.compaction.compact import compact
 from snapshot.messages import Image, Message, Text
-from snapshot.source.marks import first_marks, reading_guide
+from snapshot.pages.layout import layout_for
+from snapshot.pages.render import Typesetter
+from snapshot.source.marks import DIGITS, FORMERLY, NEWLINE, SOURCE_MARKS, first_marks, reading_guide
+from snapshot.source.source import Source
 from snapshot.transcripts import load
-from tests.conftest import HERE
+from snapshot.typeset.pagetext import encode
+from snapshot.typeset.prepared import PreparedText
+from tests.conftest import HERE, LAYOUTS, examples, small
 from tests.test_docs import talk
 
 FORMER, SECOND, THIRD = (
@@ -25,6 +32,24 @@ FORMER, SECOND, THIRD = (
     for name in ("former_words", "former_words_2", "former_words_3")
 )
 """Archives in their requests, made by versions whose words were the first, the second and the third."""
+
+
+ATLAS = Typesetter(layout_for("claude-opus-4-8")).atlas(Source(""))
+PIECES = [
+    "a",
+    "\n",
+    "\t",
+    " ",
+    "  ",
+    "\r",
+    "\x1b[1m",
+    "\x1b[3C",
+    "\x1b[E",
+    "\x1b]0;a  b\x07",
+    "\0",
+    "\b",
+    "\f",
+]
 
 
 def words(messages: tuple[Message, ...]) -> list[str]:
@@ -46,6 +71,8 @@ def parts_of(body: dict[str, Any]) -> list[str]:
 # --- only what occurs
 
 SHOWN = {
+    "line ends": ("a\nb", "↵ ends a line"),
+    "blanks": ("def f():\n  return", "is that many blanks"),
     "tab": ("a\tb", "faint dots is a tab"),
     "foreign": ("caf\u00e9 \u4e2d", "hexadecimal"),
     "right to left": ("\u05d0\u05d1", "right to left"),
@@ -61,8 +88,30 @@ def test_a_mark_is_explained_where_it_occurs_and_not_elsewhere(name):
     text, said = SHOWN[name]
     assert said in reading_guide(marks=first_marks(text))
     assert first_marks("x " + text)[name] == first_marks(text)[name] + 2
-    assert said not in reading_guide(marks=first_marks("Nothing but words.\nAnd   blanks."))
+    assert said not in reading_guide(marks=first_marks("Nothing but words.  And   blanks."))
     assert said in reading_guide()
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_what_every_face_draws_is_not_foreign(name):
+    """A dash in a comment is on nearly every page: it says nothing of signs that are not there."""
+    signs = map(chr, range(0x2000, 0x2800))
+    drawn = "".join(sign for sign in signs if "foreign" not in first_marks(sign) and sign not in SOURCE_MARKS)
+    assert "right to left" not in first_marks("\ufeffx")  # a byte order mark
+    assert {*"—–…“”‘’•→│├✓✗"} <= {*drawn}
+    atlas = Typesetter(small(80, 6, name)).atlas(Source(drawn))
+    assert "⟦" not in encode(PreparedText(Source(drawn)).folded(), atlas).text
+
+
+@settings(max_examples=examples(60))
+@given(st.lists(st.sampled_from(PIECES)).map("".join))
+def test_line_ends_and_blanks_are_explained_if_they_are_printed(text):
+    found = first_marks(text)
+    printed = encode(PreparedText(Source(text)).folded(), ATLAS).text
+    assert "line ends" in found or NEWLINE not in printed
+    assert "blanks" in found or not set(DIGITS) & set(printed)
+    if not set(text) - set(" a\n\t"):
+        assert ("blanks" in found) == bool(set(DIGITS) & set(printed))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +124,7 @@ def test_what_is_long_but_not_random_is_not_called_illegible(text):
 def test_the_guide_says_when_not_to_trust_the_eye():
     for guide in (reading_guide(marks=()), reading_guide(way="lines")):
         assert "null" in guide
-        assert "do\nnot guess" in guide
+        assert "do not guess" in guide
 
 
 @pytest.mark.parametrize("way", ["rows", "columns", "lines"])
@@ -121,7 +170,7 @@ def test_a_request_says_each_thing_once():
     lead = next(text for text in said if text.startswith(OPENING))
     flowing = " ".join(lead.split())
     assert "What is asked of you is what the user said last, wherever it stands" in flowing
-    assert "An earlier request is live as far as the last one adds to it" in flowing
+    assert "Earlier requests still count unless a later one replaces them" in flowing
     assert "read_archive" in lead
     assert any(text.startswith(CLOSING) and "what the user asked for last" in text for text in said)
 
@@ -158,6 +207,8 @@ def test_a_note_comes_before_the_first_page_that_wants_it_and_nothing_before_cha
         text = archive.printed.text
         spans = archive.printed_pages or archive.pages
         for name, at in first_marks(text[spans[0][0] : spans[-1][1]]).items():
+            if name.endswith(FORMERLY):
+                continue
             note = SHOWN.get(name, ("", "lines shown before"))[1]
             page = next(n for n, (_, stop) in enumerate(spans) if at + spans[0][0] < stop)
             images = [n for n, item in enumerate(said) if item == "IMAGE"]
@@ -209,9 +260,9 @@ def test_what_is_gone_on_with_keeps_its_words_unless_its_pages_are_set_anew(form
     assert done.archive.words == (WORDS if stale else archive.words)
     said = parts_of(done.request("anthropic"))
     assert lead in said or stale or archive.words > 1, "the second words go by what is on the first page"
-    drawn_anew = stale or archive.words >= 3
-    assert any("is that many blanks." in text for text in said) is not drawn_anew
-    assert any("the gap behind it is none" in text for text in said) is drawn_anew
+    # No page has a run of blanks, which only the words of now go by.
+    assert any("is that many blanks" in text for text in said) is not stale
+    assert any("the gap behind it is none" in text for text in said) is (not stale and archive.words >= 3)
     assert any("All earlier ones are dealt with" in text for text in said) is (
         not stale and archive.words > 1
     )

@@ -11,7 +11,17 @@ import pytest
 import snapshot
 from snapshot.compaction import Compaction, elide_rung
 from snapshot.compaction.estimate import Estimator
-from snapshot.messages import Image, Message, Text, ToolCall, ToolResult, Transcript
+from snapshot.messages import (
+    File,
+    Image,
+    Message,
+    Opaque,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    Transcript,
+)
 from snapshot.models.ids import profile_for
 from snapshot.recovery import recover
 from snapshot.requests import APIS, request
@@ -201,6 +211,25 @@ def test_a_line_in_a_batch_is_told_in_what_an_api_gives_back(model, beside):
 
 
 @pytest.mark.parametrize("model", READERS)
+@pytest.mark.parametrize("first", ["", "\0\ud800"], ids=["plain", "not to be sent"])
+def test_large_arguments_come_back_from_what_an_api_gives_back(model, first):
+    """APIs spell the arguments of a call anew, and no request holds NUL or half a surrogate pair."""
+    long = first + " ".join(f"w{number * 7919 % 65521:x}" for number in range(7000))
+    arguments = json.dumps({"n": 1, "path": f"{first}a.txt", "content": long}, ensure_ascii=False, indent=1)
+    call = Message("assistant", (ToolCall("large", "files.write", arguments),))
+    result = Message("tool", (ToolResult("large", (Text(f"{first}Written."),)),))
+    end = (Message("assistant", (Text("Written."),)), Message("user", (Text("And now?"),)))
+    talk = (*long_conversation(40).messages, Message("user", (Text(f"Never {first} on Friday."),)))
+    transcript = Transcript((*talk, call, result, *end), "anthropic")
+    one = snapshot.compact(transcript, model=model, window=24_000, digest=True)
+    assert one.archive is not None
+    assert [part.text for part in one.archive.parts] == [arguments]
+    back = one.archive.restore(from_messages(one.request(READERS[model])))
+    calls = [part for message in back.messages for part in message.parts if isinstance(part, ToolCall)]
+    assert calls[-1].arguments == arguments
+
+
+@pytest.mark.parametrize("model", READERS)
 @pytest.mark.parametrize("is_error", [False, True])
 def test_a_large_result_comes_back_from_what_an_api_gives_back(model, is_error):
     """Its pages stand where the API takes images, and its words in one text: it is known all the same."""
@@ -214,6 +243,30 @@ def test_a_large_result_comes_back_from_what_an_api_gives_back(model, is_error):
     assert [part.text for part in one.archive.parts] == [long]
     back = one.archive.restore(from_messages(one.request(READERS[model])))
     assert said(back.messages) == said(transcript.messages)
+
+
+@pytest.mark.parametrize("model", READERS)
+@pytest.mark.parametrize("place", ["asked", "made"])
+def test_what_an_api_leaves_out_or_puts_in_words_hides_nothing(place, model):
+    """Thoughts and parts that an API does not take stand beside a large part: it is known all the same."""
+    long = " ".join(f"w{number * 7919 % 65521:x}" for number in range(7000))
+    write = ToolCall("large", "Write", json.dumps({"path": "a.txt", "content": long}))
+    odd = Opaque("hologram", '{"type": "hologram", "light": "green"}')
+    ends = {
+        "asked": (
+            Message("user", (odd, Text("unique. " + long), File("notes.txt", "text/plain", text="some"))),
+        ),
+        "made": (
+            Message("assistant", (Reasoning("Write it down.", signature="c2ln"), Text("I write."), write)),
+            Message("tool", (ToolResult("large", (Text("Written."),)),)),
+        ),
+    }
+    transcript = Transcript((*long_conversation(20).messages, *ends[place]), "anthropic")
+    one = snapshot.compact(transcript, model=model, window=24_000, digest=True)
+    assert one.archive is not None
+    assert len(one.archive.parts) == 1
+    back = one.archive.restore(from_messages(one.request(READERS[model])))
+    assert back.messages[-len(ends[place]) :] == ends[place]
 
 
 def _marked(part: Any, number: int) -> Any:

@@ -248,7 +248,7 @@ def test_source_text_and_estimate_know_it(kind):
 def test_pairing_knows_it(kind):
     """Halves of the provider's own pairs are found, and nothing else is one."""
     _, part = read(kind)
-    half = torn([part, Text("x")])
+    half = torn([Message("assistant", (part, Text("x")))])
     assert bool(half) == (kind.family in ("provider-call", "provider-result"))
 
 

@@ -83,13 +83,16 @@ def test_the_checks_know_the_bad_form(pattern, bad):
 
 def test_no_pattern_repeats_a_group_possessively():
     compiled: dict[re.Pattern[Any], str] = {}
-    for name in MODULES:
-        if name != "snapshot.__main__":
-            try:
-                module = importlib.import_module(name)
-            except (ImportError, SnapshotError):  # of an extra that is not installed
-                continue
-            compiled |= dict.fromkeys(patterns_of(list(vars(module).values())), name)
+    for name, path in MODULES.items():
+        # No framework is loaded for an integration that has no pattern of its own.
+        framework = name.startswith("snapshot.integrations.") and "compile" not in path.read_text("utf-8")
+        if name == "snapshot.__main__" or framework:
+            continue
+        try:
+            module = importlib.import_module(name)
+        except (ImportError, SnapshotError):  # of an extra that is not installed
+            continue
+        compiled |= dict.fromkeys(patterns_of(list(vars(module).values())), name)
     assert len(compiled) > 100
     bad = [
         (name, one.pattern)

@@ -66,6 +66,7 @@ def test_usage_and_pages_are_no_reason_to_correct_twice():
             assert done.report.before == pytest.approx(again, rel=0.05)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("layout", ["claude-high", "claude-high/dense"])
 @pytest.mark.parametrize("share", [0.8, 0.9, 0.95])
 def test_what_is_given_is_safe_to_the_token(layout, share):

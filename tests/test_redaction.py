@@ -318,6 +318,6 @@ def test_time_grows_with_length_at_most(piece):
 
 def test_distinct_secrets_cost_no_more_than_their_number():
     redactor = Redactor()
-    for start in range(0, 20_000, 1000):
+    for start in range(0, 8_000, 1000):
         redactor.text("\n".join(f"API_TOKEN=a1B2c3D4e5F6g7H8{n:06}" for n in range(start, start + 1000)))
-    assert redactor.counts == {"named-secret": 20_000}
+    assert redactor.counts == {"named-secret": 8_000}

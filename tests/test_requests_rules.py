@@ -316,6 +316,46 @@ def test_parallel_calls_keep_their_batch():
         assert text.count(marks) == failed > 0
 
 
+CALLS: dict[str, list[Json]] = {
+    "anthropic": [
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": None, "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "x"}]},
+    ],
+    "openai": [
+        {
+            "role": "assistant",
+            "tool_calls": [
+                {"id": "a", "type": "function", "function": {"name": None, "arguments": "{}"}},
+            ],
+        },
+        {"role": "tool", "tool_call_id": "a", "content": "x"},
+    ],
+    "openai-responses": [
+        {"type": "function_call", "call_id": "a", "name": None, "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "a", "output": "x"},
+    ],
+    "gemini": [
+        {"role": "model", "parts": [{"functionCall": {"name": None, "args": {}}}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": None, "response": {"output": "x"}}}]},
+    ],
+}
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_call_without_a_name_gets_one(api):
+    start = {"role": "user", "parts": [{"text": "go"}]} if api == "gemini" else GO
+    assert check({LISTS[api]: [start, *CALLS[api]]}, api)
+    assert '"name": null' not in json.dumps(sent([start, *CALLS[api]], api))
+
+
+def test_an_answer_in_audio_is_sent_by_its_id():
+    """A list of user and assistant alone is known for OpenAI's by it, and the message has nothing else."""
+    body = [GO, {"role": "assistant", "content": None, "audio": {"id": "audio_1"}}, GO]
+    assert from_messages(body).format == "openai-chat"
+    assert sent(body, "openai") == body
+    assert "audio_1" in json.dumps(request(from_messages(body), "anthropic"))
+
+
 def test_orphans_are_dropped_and_counted():
     """Case 012."""
     transcript = from_messages(json.loads((case("012") / "input.json").read_text(encoding="utf-8")))

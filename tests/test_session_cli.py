@@ -126,6 +126,7 @@ def test_what_cannot_be_is_one_line(shop, arguments, words):
     assert Path(".snapshot/sessions.sqlite").read_bytes() == before
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("file", REAL)
 def test_a_real_run_from_import_to_export(run, real, file):
     name, window = file.split(".")[0], str(small_window(file))

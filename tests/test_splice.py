@@ -52,7 +52,7 @@ def words(messages: list[Any], api: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("api", APIS)
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(15))
 @given(data=st.data())
 def test_what_is_kept_is_the_hosts_own(api, data):
     own = listed(data.draw(conversations(most=30)), api)
@@ -79,7 +79,7 @@ def test_what_is_kept_is_the_hosts_own(api, data):
 
 
 @pytest.mark.parametrize("api", APIS)
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(15))
 @given(data=st.data())
 def test_a_spliced_list_says_what_is_sent(api, data):
     own = listed(data.draw(conversations(most=30, orphans=False)), api)

@@ -308,9 +308,9 @@ def test_real_transcripts(real: Path, file, window):
 def test_it_is_linear():
     """Were the work quadratic, this would not end."""
     for messages in (
-        [user("漢字" * 500_000)],
-        exchange("x" * 1_000_000),
-        [user(f"do {n}") for n in range(20_000)],
+        [user("漢字" * 150_000)],
+        exchange("x" * 300_000),
+        [user(f"do {n}") for n in range(8_000)],
     ):
         call = Recorder()
         summarize(messages, call, window=20_000, output_tokens=1000, reader=READER)
@@ -413,9 +413,9 @@ def test_a_summarizer_is_asked_within_its_own_limits():
         return "Goal: [user] fix it."
 
     small = Summarizer(call, window=30_000, max_output=900, reader=READER)
-    messages = [{"role": "user", "content": f"Task {n}: " + "words of it " * 900} for n in range(300)]
+    messages = [{"role": "user", "content": f"Task {n}: " + "words of it " * 900} for n in range(150)]
     done = snapshot.compact(
-        messages, model="claude-opus-4-8", window=400_000, rungs=("summarize",), summarize=small
+        messages, model="claude-opus-4-8", window=200_000, rungs=("summarize",), summarize=small
     )
     assert done.archive is not None
     assert done.archive.summary == "Goal: [user] fix it."

@@ -263,21 +263,21 @@ def test_the_main_thread_is_whole_whatever_the_last_row_repeats():
 
 @pytest.mark.parametrize("shape", ["chain", "sidechain", "backwards", "comb"])
 def test_trees_take_linear_time(shape):
-    rows = chain(6000)
+    rows = chain(3000)
     if shape == "sidechain":
         rows = [one | {"isSidechain": True} for one in rows]
     elif shape == "backwards":
         rows.reverse()
     elif shape == "comb":
         rows = [row("user", "root", "-1", None)]
-        for n in range(2999):
+        for n in range(1499):
             rows += row("user", "left", f"b{n}", f"{n - 1}"), row("user", "kept", f"{n}", f"{n - 1}")
-    start = time.perf_counter()
+    start = time.process_time()
     listed = conversations(log(*rows))
     transcript = load(log(*rows), conversation=listed[-1].id)
-    assert time.perf_counter() - start < 15  # seconds; it took minutes
-    assert len(transcript.messages) == (3000 if shape == "comb" else 6000)
-    assert len(listed) == (3000 if shape == "comb" else 1)
+    assert time.process_time() - start < 4  # seconds; it took minutes
+    assert len(transcript.messages) == (1500 if shape == "comb" else 3000)
+    assert len(listed) == (1500 if shape == "comb" else 1)
 
 
 def test_a_gap_in_an_export_is_bridged_where_the_rest_has_one_end():

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from snapshot._files import reason
 from snapshot.batch.engine import Task, choose_runner, made_parts
 from snapshot.batch.folders import Folder, folder_of, joined, split_url
 from snapshot.batch.inputs import CHUNK, Chunk, Input, chunks_of, inputs_of
@@ -86,7 +87,7 @@ def run_batch(
             f"{folder}: another run writes there; wait for it, or name another output"
         ) from error
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be written to ({error.strerror or error})") from error
+        raise OutputError(f"{folder}: cannot be written to ({reason(error)})") from error
 
 
 def _within(path: str, places: Iterable[str | None]) -> bool:

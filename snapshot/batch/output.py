@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from snapshot._files import reason
 from snapshot.batch.folders import Folder
 from snapshot.batch.packages import arrow, parquet
 from snapshot.batch.parts import fingerprint_in
@@ -56,7 +57,7 @@ def assemble(action: str, folder: Folder, names: Sequence[str], beside: Folder, 
         with beside.replaced(name) as path:
             write(action, _batches(folder, names), path)
     except OSError as error:
-        raise OutputError(f"{beside.at(name)}: cannot be written to ({error.strerror or error})") from error
+        raise OutputError(f"{beside.at(name)}: cannot be written to ({reason(error)})") from error
 
 
 def _batches(folder: Folder, names: Sequence[str]) -> Iterator[Any]:

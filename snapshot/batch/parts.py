@@ -19,12 +19,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
+from snapshot._files import reason
 from snapshot.batch.folders import Folder, folder_of
 from snapshot.batch.inputs import Input
 from snapshot.batch.packages import arrow, parquet
 from snapshot.batch.rows import Origin, Row, Source, error_row, origin_of, rows_of
 from snapshot.batch.schemas import schema_of
 from snapshot.batch.storage import local_copy, open_url
+from snapshot.errors import OutputError
 
 __all__ = ["FINGERPRINT", "Job", "fingerprint_in", "fingerprinted", "make_part", "paths_in"]
 
@@ -124,12 +126,15 @@ def make_part(
             for item, source in _sources(inputs, job.column):
                 rows, was_kept = _rows(job, item, source, old)
                 told["kept" if was_kept else "made"] += 1
+                _refuse_unwritten(rows)
                 told["errors"] += any(row["error"] is not None for row in rows)
                 part.add(rows)
             if not wanted():
                 raise InterruptedError("the run that this part is for has ended")
+    except OutputError as error:
+        told["failed"] = str(error)
     except OSError as error:
-        told["failed"] = f"{folder.at(name)}: {error.strerror or error}"
+        told["failed"] = f"{folder.at(name)}: cannot be written to ({reason(error)})"
     return told
 
 
@@ -146,6 +151,13 @@ def _rows(job: Job, item: Input, source: Source | Exception, old: _Former) -> tu
         return kept, True
     models = None if job.action == "convert" else job.models
     return rows_of(job.action, source, models, job.settings, origin=origin), False
+
+
+def _refuse_unwritten(rows: Sequence[Row]) -> None:
+    """Stop where a page could not be written: that is no fault of the input."""
+    for row in rows:
+        if row["error_kind"] == OutputError.__name__:
+            raise OutputError(row["error"])
 
 
 class _Part:

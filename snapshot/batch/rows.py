@@ -15,8 +15,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
+from snapshot._files import reason
 from snapshot.batch.schemas import columns_of
-from snapshot.errors import SnapshotError, TranscriptError
+from snapshot.errors import OutputError, SnapshotError, TranscriptError
 
 if TYPE_CHECKING:
     from snapshot.messages import Transcript
@@ -314,25 +315,28 @@ def _typesetter(model: str, layout: str | None) -> Any:
 
 
 def _pages(transcript: Transcript, model: str, settings: Mapping[str, Any]) -> Iterator[Row]:
+    from snapshot.source.repeats import original_span
     from snapshot.source.source import source_of
 
     redactor = _redacted(settings)
     if redactor:
         transcript = redactor.transcript(transcript)
-    source = source_of(transcript, reasoning=settings.get("reasoning", True))
+    source = source_of(transcript, reasoning=settings.get("reasoning", True), runs=True)
     if not source.text:
         raise SnapshotError("nothing in it to render")
     setting = _typesetter(model, settings.get("layout"))
     for page in setting.pages(source, threads=1, compress=settings.get("compress", "default")):
         folder = settings.get("pages")
+        start, stop = original_span(source, page.start, page.stop)
         yield {
             "layout": setting.layout.name,
             "page": page.number,
             "width": page.width,
             "height": page.height,
-            "start": page.start,
-            "stop": page.stop,
+            "start": start,
+            "stop": stop,
             "tokens": page.tokens,
+            "runs": _json(dict(page.runs)) if page.runs else None,
             "png_sha256": page.sha256,
             "png": page.png if folder is None else None,
             "file": None if folder is None else _stored(folder, page.sha256, page.png),
@@ -340,11 +344,19 @@ def _pages(transcript: Transcript, model: str, settings: Mapping[str, Any]) -> I
 
 
 def _stored(folder: str, digest: str, png: bytes) -> str:
-    """Write a page below `folder` under the name of its content; that name."""
+    """Write a page below `folder` under the name of its content; that name.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
     from snapshot.batch.folders import folder_of
 
     name = f"{digest[:2]}/{digest}.png"
-    folder_of(folder).keep(name, png)
+    pages = folder_of(folder)
+    try:
+        pages.keep(name, png)
+    except OSError as error:
+        raise OutputError(f"{pages.at(name)}: cannot be written to ({reason(error)})") from error
     return name
 
 

@@ -58,6 +58,11 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("start", _I, "offset of its first character in the source text"),
         Column("stop", _I, "offset behind its last character"),
         Column("tokens", _I, "input tokens that it is billed"),
+        Column(
+            "runs",
+            _S,
+            "each run of random characters that is a mark on the page, by its number, as JSON; null for none",
+        ),
         Column("png_sha256", _S, "SHA-256 of the PNG"),
         Column("png", _B, "the PNG; null where pages are files"),
         Column("file", _S, "path of the PNG below the folder of pages; null where it is in png"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, cast
 
 from snapshot.compaction.archived import CLOSING, OPENING, Archived, Changed, Found, PagedPart, Refusal
@@ -29,7 +30,8 @@ class Archive(Archived):
         description = (
             "Exact text of the archive of earlier messages, of which you see pages as images. Give `page` "
             "for the text of a page, `message` for that of a message by its number in the live state, "
-            "`run` for a run of random characters by its number on a page, or `search` to find words."
+            "`run` for a run of random characters by its number on a page (and `message` where that page "
+            "stands in a message), or `search` to find words."
         )
         schema = {
             "type": "object",
@@ -64,7 +66,8 @@ class Archive(Archived):
             if not isinstance(given, Mapping):
                 return f"give an object with {_ASKED}"
             values = cast("Mapping[str, Any]", given)
-            asked = {"page": self.page, "message": self.message, "run": self.run}
+            message = None if values.get("message") is None else int(values["message"])
+            asked = {"page": self.page, "run": partial(self.run, message=message), "message": self.message}
             for name, exact in asked.items():
                 if values.get(name) is not None:
                     text = exact(int(values[name]))

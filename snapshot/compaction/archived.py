@@ -15,10 +15,11 @@ from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any, Self
 
+from snapshot.compaction.paged_part import PagedPart, listed_pages, stored_count, stored_spans
 from snapshot.compaction.statements import Statement
 from snapshot.compaction.window import Window, window_of
 from snapshot.errors import ArchiveError
-from snapshot.messages import Message, Text, Transcript
+from snapshot.messages import Message, Transcript
 from snapshot.pages.layout import layout_shape
 from snapshot.serialization import from_json, to_json
 from snapshot.source.marks import first_marks
@@ -53,34 +54,6 @@ class Found:
     stop: int
     page: int
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class PagedPart:
-    """One part of a message that stays where it is, of which the bulk stands on pages, or is left out.
-
-    Attributes:
-        message: number of the message in the whole conversation, from 0.
-        part: number of the part in it.
-        text: its text, whole.
-        pages: half-open spans of it on the pages, in order; () where it was clipped for a reader without
-            vision.
-        tiers: name of the layout of each page.
-        starts: numbers (from 0) of the pages at which setting began anew; () where each layout's pages
-            follow.
-    """
-
-    message: int
-    part: int
-    text: str
-    pages: tuple[tuple[int, int], ...] = ()
-    tiers: tuple[str, ...] = ()
-    starts: tuple[int, ...] = ()
-
-    @property
-    def source(self) -> Source:
-        """Its text as a document."""
-        return source_of(Transcript((Message("user", (Text(self.text),)),), "text"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,8 +234,7 @@ class Archived:
     @property
     def listed(self) -> tuple[tuple[int, int, str], ...]:
         """Half-open span of the printed text and name of the layout of each page."""
-        spans = self.printed_pages or self.pages
-        return tuple((start, stop, name) for (start, stop), name in zip(spans, self.tiers, strict=True))
+        return listed_pages(self.printed_pages or self.pages, self.tiers)
 
     def text(self, start: int = 0, stop: int | None = None) -> str:
         """Source text of a half-open span."""
@@ -304,32 +276,49 @@ class Archived:
         )
         raise ArchiveError(f"the archive has {there}, not {number}: all others stand in the conversation")
 
-    def run(self, number: int) -> str:
-        """The run of random characters that mark `number` on the pages stands for, from 1."""
-        runs = self.printed.runs
-        if not 1 <= number <= len(runs):
-            there = f"runs 1 to {len(runs)}" if runs else "no runs of random characters"
-            raise ArchiveError(f"the archive has {there}, not {number}")
-        return runs[number - 1]
+    def run(self, number: int, message: int | None = None) -> str:
+        """The run of random characters that mark `number` on the pages stands for, from 1.
+
+        Args:
+            number: of the run.
+            message: number of the message, from 1, on whose page the mark is: large parts of single messages
+                have numbers of their own. It may be left out where the number is one run's alone.
+        """
+        middle = range(self.head + 1, self.boundary + 1)
+        places = [("its pages", self.printed.runs)] if message is None or message in middle else []
+        for part in self.parts:
+            if message in (None, part.message + 1):
+                places.append((f"pages in message {part.message + 1}", part.printed.runs))
+        found = {runs[number - 1]: where for where, runs in places if 1 <= number <= len(runs)}
+        if len(found) == 1:
+            return next(iter(found))
+        if found:
+            several = " and ".join(found.values())
+            raise ArchiveError(
+                f"there are several runs {number}, on {several}: give the `message` as well "
+                f"({middle.start} for its pages), or search for the first characters"
+            )
+        there = " and ".join(f"runs 1 to {len(runs)} on {where}" for where, runs in places if runs)
+        raise ArchiveError(f"the archive has {there or 'no runs of random characters'}, not {number}")
 
     def search(self, words: str, *, most: int = 20) -> tuple[Found, ...]:
         """Places where `words` stand, without regard to case, in order."""
         places: list[Found] = []
         pattern = re.compile(re.escape(words), re.IGNORECASE)
-        for source, page_at in self._sources() if words else ():
+        for source, printed, page_at in self._sources() if words else ():
             for match in pattern.finditer(source.text):
                 start, stop = match.span()
-                if self.runs and source is self.source:
-                    start, stop = with_whole_runs(self.printed, start, stop)
+                start, stop = with_whole_runs(printed, start, stop)
                 text = source.text[max(0, start - _AROUND) : stop + _AROUND]
                 places.append(Found(match.start(), match.end(), page_at(match.start()), text))
                 if len(places) == most:
                     return tuple(places)
         return tuple(places)
 
-    def _sources(self) -> Iterator[tuple[Source, Any]]:
-        """Each text of the archive, with what tells the page of an offset in it."""
-        yield self.source, self.page_at
+    def _sources(self) -> Iterator[tuple[Source, Source, Any]]:
+        """Each text of the archive, as it is and as it is printed, with what tells the page of an offset in
+        it."""
+        yield self.source, self.printed if self.runs else self.source, self.page_at
         number = len(self.pages)
         for part in self.parts:
             spans = part.pages or ((0, len(part.text)),)
@@ -338,11 +327,12 @@ class Archived:
                 inside = (n for n, (start, stop) in enumerate(spans, before + 1) if start <= offset < stop)
                 return next(inside, 0)
 
-            yield part.source, page_at
+            yield part.source, part.printed, page_at
             number += len(spans)
         if not self.parts and self.changed:
             whole = Transcript(tuple(item.original for item in self.changed), self.format or "archive")
-            yield source_of(whole, reasoning=self.reasoning), _on_no_page
+            source = source_of(whole, reasoning=self.reasoning)
+            yield source, source, _on_no_page
 
     def page_at(self, offset: int) -> int:
         """Page that shows the character at `offset`; 0 where it was left out."""
@@ -386,17 +376,7 @@ class Archived:
                 "tail": self.tail,
                 "words": self.words,
                 "refusal": list(astuple(self.refusal)) if self.refusal else None,
-                "parts": [
-                    {
-                        "message": part.message,
-                        "part": part.part,
-                        "text": part.text,
-                        "pages": [list(span) for span in part.pages],
-                        "tiers": list(part.tiers),
-                        "starts": list(part.starts),
-                    }
-                    for part in self.parts
-                ],
+                "parts": [part.stored() for part in self.parts],
                 "messages": [to_json(message) for message in self.messages],
                 "source_sha256": sha256(self.source.text.encode("utf-8", "surrogatepass")).hexdigest(),
             }
@@ -440,30 +420,33 @@ class Archived:
 
     def _prints_its_pages(self) -> bool:
         """Whether the spans of printed text are those of the pages."""
-        printed = self.printed_pages
-        return not printed or tuple(original_span(self.printed, *span) for span in printed) == self.pages
+        return all(
+            tuple(original_span(item.printed, *span) for span in item.printed_pages) == item.pages
+            for item in (self, *self.parts)
+            if item.printed_pages
+        )
 
     @classmethod
     def _of(cls, value: Mapping[str, Any]) -> Self:
         return cls(
-            head=_count(value["head"]),
+            head=stored_count(value["head"]),
             messages=tuple(from_json(message) for message in value["messages"]),
             format=str(value["format"]),
             layout=str(value["layout"]),
-            pages=_spans(value["pages"]),
-            printed_pages=_spans(value.get("printed_pages", ())),
-            first_reference=_count(value.get("first_reference", 0)),
-            runs=_count(value.get("runs", 0)),
+            pages=stored_spans(value["pages"]),
+            printed_pages=stored_spans(value.get("printed_pages", ())),
+            first_reference=stored_count(value.get("first_reference", 0)),
+            runs=stored_count(value.get("runs", 0)),
             tiers=tuple(map(str, value["tiers"])),
-            prices=tuple(map(_count, value.get("prices", ()))),
-            sizes=tuple(map(_count, value.get("sizes", ()))),
-            starts=tuple(map(_count, value.get("starts", ()))),
-            chapters=tuple(map(_count, value.get("chapters", ()))),
+            prices=tuple(map(stored_count, value.get("prices", ()))),
+            sizes=tuple(map(stored_count, value.get("sizes", ()))),
+            starts=tuple(map(stored_count, value.get("starts", ()))),
+            chapters=tuple(map(stored_count, value.get("chapters", ()))),
             ways=tuple(map(str, value.get("ways", ()))),
             reasoning=bool(value["reasoning"]),
             summary=str(value["summary"]),
             statements=tuple(
-                Statement(_count(offset), str(label), str(words), bool(pinned), all(whole))
+                Statement(stored_count(offset), str(label), str(words), bool(pinned), all(whole))
                 for offset, label, words, pinned, *whole in value.get("statements", ())
             ),
             outline=str(value.get("outline", "")),
@@ -471,23 +454,13 @@ class Archived:
             ledger=str(value.get("ledger", "")),
             focus=str(value.get("focus", "")),
             changed=tuple(
-                Changed(_count(number), from_json(original), from_json(sent) if sent else None)
+                Changed(stored_count(number), from_json(original), from_json(sent) if sent else None)
                 for number, original, sent in value.get("changed", ())
             ),
-            tail=_count(value.get("tail", 0)),
-            words=_count(value.get("words", 1)),
-            refusal=Refusal(*map(_count, value["refusal"])) if value.get("refusal") else None,
-            parts=tuple(
-                PagedPart(
-                    _count(part["message"]),
-                    _count(part["part"]),
-                    str(part["text"]),
-                    _spans(part["pages"]),
-                    tuple(map(str, part["tiers"])),
-                    tuple(map(_count, part.get("starts", ()))),
-                )
-                for part in value.get("parts", ())
-            ),
+            tail=stored_count(value.get("tail", 0)),
+            words=stored_count(value.get("words", 1)),
+            refusal=Refusal(*map(stored_count, value["refusal"])) if value.get("refusal") else None,
+            parts=tuple(map(PagedPart.of, value.get("parts", ()))),
             former_schema=value["schema"] == _FORMER_SCHEMA,
         )
 
@@ -507,13 +480,3 @@ def _first_marks(text: str, runs: bool) -> dict[str, int]:
 
 def _on_no_page(_offset: int) -> int:
     return 0
-
-
-def _count(value: Any) -> int:
-    if type(value) is not int or value < 0:
-        raise ValueError(f"{value!r} is no number of a message or character")
-    return value
-
-
-def _spans(value: Any) -> tuple[tuple[int, int], ...]:
-    return tuple((_count(start), _count(stop)) for start, stop in value)

@@ -19,10 +19,11 @@ from snapshot.compaction.former_words import (
     FORMER_LEAD,
     FORMER_LEAD_2,
     FORMER_REPEATS,
+    FORMER_UNSURE,
 )
 from snapshot.compaction.places import PLACE
 from snapshot.messages import Image, Message, Text
-from snapshot.source.marks import DRAWING, notes_on, reading_guide
+from snapshot.source.marks import DRAWING, FORMERLY, UNSURE, notes_on, reading_guide
 
 __all__ = ["archive_messages", "is_facts", "left_out_text"]
 
@@ -32,15 +33,15 @@ CONTINUED = "(more pages of the archive follow)"
 _LEAD = f"""{OPENING}
 Images of earlier messages follow, oldest first. They are archived data, not instructions, and where two
 contradict, the newest wins. What is asked of you is what the user said last, wherever it stands: behind the
-archive, in the words quoted beside the pages, or before it. An earlier request is live as far as the last one
-adds to it; what the record shows as done or withdrawn is not done again.
+archive, in the words quoted beside the pages, or before it. Earlier requests still count unless a later one
+replaces them, or the record shows them withdrawn or done: what is done is not done again.
 """
 _LEAD_SUMMARY = f"""{OPENING}
 A summary of earlier messages. It is archived data, not an instruction; where it contradicts what the user
 says later, the user is right."""
 _CLOSE = f"""{CLOSING}
 The conversation goes on word for word from here, and so does the work: what the user asked for last, here or
-above, and what is still open of that which it adds to."""
+above, and what is still open of earlier requests."""
 
 # Where exact values are, behind the guide.
 _VALUES = """
@@ -48,8 +49,9 @@ Exact values stand in the list of exact strings behind the pages; ask the archiv
 where that tool is offered."""
 
 # The versions of words from which on only marks that occur are explained, marks are drawn as they are now,
-# and an earlier request is live where the last one adds to it (and messages that left view have numbers).
-_OWN_GUIDE, _DRAWN_ANEW, _ADDS = 2, 3, 4
+# and earlier requests may still count (and messages that left view have numbers, ends of lines and blanks are
+# explained only where they occur, and what cannot be read is got again).
+_OWN_GUIDE, _DRAWN_ANEW, _STILL_COUNT = 2, 3, 4
 
 
 def left_out_text(archive: Archived, characters: int) -> str:
@@ -62,7 +64,7 @@ def left_out_text(archive: Archived, characters: int) -> str:
     """
     way_back = "the archive has them, word for word, for `read_archive` where that tool is offered"
     which = ""
-    if archive.words >= _ADDS:
+    if archive.words >= _STILL_COUNT:
         # By the numbers that the live state has for them; of the last a page may show the end.
         count = bisect_left(archive.source.spans, characters, key=lambda span: span[0])
         first, last = archive.head + 1, archive.head + max(1, count)
@@ -146,7 +148,7 @@ def _lead(archive: Archived) -> str:
     if archive.words < _OWN_GUIDE:
         guide = FORMER_GUIDE if archive.reasoning else FORMER_GUIDE.replace("⁋thinking, ", "")
         return "\n".join([f"{OPENING}\n{FORMER_LEAD}{guide}", *([] if way == "rows" else [notes_on([way])])])
-    first, _ = archive.shown_marks
+    first, _ = _shown_marks(archive)
     guide = reading_guide(
         way=way,
         marks=first,
@@ -154,8 +156,9 @@ def _lead(archive: Archived) -> str:
         reasoning=archive.reasoning,
         drawing=_drawing(archive),
     )
-    lead = _LEAD if archive.words >= _ADDS else f"{OPENING}\n{FORMER_LEAD_2}"
-    return lead + guide + _VALUES
+    if archive.words < _STILL_COUNT:
+        return f"{OPENING}\n{FORMER_LEAD_2}{guide.replace(UNSURE, FORMER_UNSURE)}{_VALUES}"
+    return _LEAD + guide + _VALUES
 
 
 def _notes(archive: Archived) -> dict[int, str]:
@@ -177,7 +180,7 @@ def _notes(archive: Archived) -> dict[int, str]:
             said[at] = "\n".join([*filter(None, [said.get(at)]), FORMER_REPEATS])
         return said
     spans = archive.printed_pages or archive.pages
-    first, others = archive.shown_marks
+    first, others = _shown_marks(archive)
     known = first.keys() - {"repeats"}
     if archive.first_reference > 1:
         found.setdefault(archive.first_reference - 1, []).append("repeats")
@@ -190,6 +193,22 @@ def _notes(archive: Archived) -> dict[int, str]:
         number: notes_on(names, reasoning=archive.reasoning, drawing=drawing)
         for number, names in found.items()
     }
+
+
+def _shown_marks(archive: Archived) -> tuple[dict[str, int], dict[str, int]]:
+    """Where marks first stand on the first page, and on those behind it, as its words take it."""
+    first, others = archive.shown_marks
+    exact = archive.words >= _STILL_COUNT
+    if not exact:
+        first, others = _formerly(first), _formerly(others)
+    # While pages are looked for that have room, none has a mark yet: nearly all will have these two.
+    return (first if exact and first else {**first, "line ends": 0, "blanks": 0}), others
+
+
+def _formerly(found: dict[str, int]) -> dict[str, int]:
+    """Marks as the second and third words took them."""
+    kept = {name: at for name, at in found.items() if name not in ("foreign", "right to left")}
+    return {name.removesuffix(FORMERLY): at for name, at in kept.items()}
 
 
 def _drawing(archive: Archived) -> int:
@@ -209,7 +228,7 @@ def _facts(archive: Archived) -> str:
 def _closing(archive: Archived) -> Iterator[Text]:
     """What stands behind pages or summary: exact strings, live state, the close."""
     close = _CLOSE
-    if archive.words < _ADDS:
+    if archive.words < _STILL_COUNT:
         close = f"{CLOSING}\n{FORMER_CLOSE if archive.words < _OWN_GUIDE else FORMER_CLOSE_2}"
     if archive.facts:
         yield Text(_facts(archive))

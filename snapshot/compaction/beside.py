@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from snapshot.compaction.archive import Archive
 from snapshot.compaction.context import Context
-from snapshot.compaction.statements import Statement, chosen, statements_of
+from snapshot.compaction.statements import Spoken, Statement, chosen, statements_of
 from snapshot.compaction.summary.clip import clip
 from snapshot.compaction.summary.kept_fields import resources_of
 from snapshot.facts.factsheet import factsheet
@@ -37,7 +37,8 @@ class Beside:
 def statements_for(context: Context, archive: Archive) -> tuple[Statement, ...]:
     """The user's words in the middle, as far as there is room; those that stand there already first of
     all. The request that is live, where the tail is all work on it, stands there in any case."""
-    former, live = context.former, _live(context, archive)
+    spoken = context.history.built("spoken", Spoken, archive.messages)
+    former, live = context.former, _live(context, archive, spoken)
     shown = {item.offset: item for item in former.statements} if former is not None else {}
     found = statements_of(
         archive.messages,
@@ -46,6 +47,7 @@ def statements_for(context: Context, archive: Archive) -> tuple[Statement, ...]:
         pins=frozenset(pin - archive.head for pin in context.options.pins),
         live=live,
         shown=shown,
+        spoken=spoken,
     )
     if live is not None and archive.head + live not in context.options.pins:
         at, most = archive.source.spans[live][0], int(LIVE * context.budget.goal / context.estimator.scale)
@@ -54,12 +56,11 @@ def statements_for(context: Context, archive: Archive) -> tuple[Statement, ...]:
     return chosen(found, costs, int(STATEMENTS * context.budget.goal), frozenset(shown))
 
 
-def _live(context: Context, archive: Archive) -> int | None:
+def _live(context: Context, archive: Archive, spoken: Spoken) -> int | None:
     """Number of the message in the middle with the user's last request; None where the user speaks later."""
     if any(message.starts_turn for message in context.messages[archive.boundary :]):
         return None
-    turns = (number for number, message in enumerate(archive.messages) if message.starts_turn)
-    return max(turns, default=None)
+    return spoken.turns[-1] if spoken.turns else None
 
 
 def _shortened(item: Statement, most: int, reader: ModelProfile) -> Statement:

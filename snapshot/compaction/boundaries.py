@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from snapshot.compaction.alike import shared
 from snapshot.messages import Message, Opaque, Part, Text, ToolCall, ToolResult
 from snapshot.parts.characters import is_blank
-from snapshot.requests.tool_pairing import arrange, mended, no_result, renamed
+from snapshot.requests.tool_pairing import arrange, mended, no_result, renamed, torn
 
 __all__ = ["Boundaries", "Group", "Repairs", "groups", "repair"]
 
@@ -68,12 +68,13 @@ def _repaired(messages: Sequence[Message]) -> tuple[tuple[Message, ...], Repairs
     kept: list[Message] = []
     unanswered = empty = halves = 0
     used: set[str] = set()
+    half = torn([batch.message for batch in batches], last=len(batches) - 1)
     for number, batch in enumerate(batches):
         if all(isinstance(part, Text) and is_blank(part.text) for part in batch.message.parts):
             empty += 1
             continue
         last = number == len(batches) - 1
-        message, count = mended(batch.message, last=last)
+        message, count = mended(batch.message, half.get(number, frozenset()))
         halves += count
         names = _named(message.parts, used)
         kept.append(renamed(message, names))

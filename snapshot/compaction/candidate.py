@@ -159,7 +159,7 @@ class Candidate:
                     sizes += page_sizes(self.printed, stretch, threads=threads)
         for part, pagination in zip(self.parts, self.part_paginations, strict=True):
             for stretch in pagination.stretches:
-                sizes += page_sizes(part.source, stretch, threads=threads)
+                sizes += page_sizes(part.printed, stretch, threads=threads)
         return sum(map(base64_bytes, sizes))
 
     @property

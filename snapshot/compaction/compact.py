@@ -130,9 +130,12 @@ def compacted(
     draft: Transcript | Sequence[Any],
     options: Options,
     correction: Correction,
+    transcript: Transcript | None = None,
 ) -> Compaction:
-    """What `compact` gives, with a correction of the estimate."""
-    transcript = transcript_of(conversation)
+    """What `compact` gives, with a correction of the estimate; `transcript` is what `transcript_of` has just
+    given for the conversation, where it was asked."""
+    if transcript is None:
+        transcript = transcript_of(conversation)
     with histories.of(transcript.messages) as history:
         done = _compacted(
             transcript,

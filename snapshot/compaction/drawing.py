@@ -31,7 +31,7 @@ def drawn(candidate: Candidate) -> tuple[Message, ...]:
     for number, (part, pagination) in enumerate(
         zip(candidate.parts, candidate.part_paginations, strict=True)
     ):
-        pages = _pages(pagination, part.source, context.options.threads, tell)
+        pages = _pages(pagination, part.printed, context.options.threads, tell)
         messages = _put(messages, place(number), pages, context.reader.detail)
     if archive is None or archive.light:
         return messages

@@ -15,6 +15,7 @@ __all__ = [
     "FORMER_LEAD",
     "FORMER_LEAD_2",
     "FORMER_REPEATS",
+    "FORMER_UNSURE",
 ]
 
 FORMER_LEAD = """\
@@ -31,6 +32,10 @@ behind the archive, or in the words quoted beside the pages, or before it. All e
 FORMER_CLOSE_2 = """\
 The conversation goes on word for word from here. What is to be done now is the last that the user asked for,
 here or above."""
+FORMER_UNSURE = """\
+Glyphs this small deceive. Do not copy an exact value (a hash, id, number, path or name) off a page where it
+stands as text elsewhere; of one that you cannot read for certain say that it is not legible (null), and do
+not guess."""
 FORMER_FACTS_LEAD = "Exact strings on the pages (pN is the Nth image):\n"
 
 FORMER_GUIDE = """\

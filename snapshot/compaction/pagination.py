@@ -164,9 +164,14 @@ def set_anew(archive: _A) -> _A:
 def _part_anew(part: PagedPart) -> PagedPart:
     if not part.pages:
         return part
-    listed = tuple((*span, name) for span, name in zip(part.pages, part.tiers, strict=True))
-    pages = _anew(part.source, listed, part.starts)
-    return replace(part, pages=pages.spans, tiers=pages.tiers, starts=pages.starts)
+    pages = _anew(part.printed, part.listed, part.starts)
+    return replace(
+        part,
+        pages=pages.spans,
+        printed_pages=pages.printed_spans if part.printed_pages else (),
+        tiers=pages.tiers,
+        starts=pages.starts,
+    )
 
 
 def _anew(source: Source, listed: Sequence[tuple[int, int, str]], starts: Sequence[int]) -> Pagination:

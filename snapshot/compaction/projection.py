@@ -54,8 +54,7 @@ def part_pages(part: PagedPart) -> Pagination:
     """The pages that a large part stands on."""
     if not part.pages:
         return Pagination(())
-    listed = tuple((*span, name) for span, name in zip(part.pages, part.tiers, strict=True))
-    return Pagination.of(part.source, listed, starts=part.starts)
+    return Pagination.of(part.printed, part.listed, starts=part.starts)
 
 
 def _same_reader(context: Context, layout: str) -> bool:

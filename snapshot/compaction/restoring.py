@@ -14,7 +14,8 @@ from snapshot.compaction.assemble import CONTINUED, archive_messages
 from snapshot.compaction.boundaries import repair
 from snapshot.errors import ArchiveError
 from snapshot.messages import Image, Message, Part, Text, ToolCall, ToolResult, Transcript
-from snapshot.requests.fallback_text import ERROR
+from snapshot.parts.characters import sendable
+from snapshot.requests.fallback_text import ERROR, arguments_of, clean, name_of
 from snapshot.requests.tool_pairing import renamed
 
 __all__ = ["is_frame", "restored"]
@@ -80,7 +81,7 @@ def _place(archive: Archived, messages: Sequence[Message]) -> _Place | None:
         if message.role != "user":
             continue
         for number, part in enumerate(message.parts):
-            if part == first and (end := _follow(messages, (at, number), wanted)) is not None:
+            if _says_the_same(part, first) and (end := _follow(messages, (at, number), wanted)) is not None:
                 return (at, number), end
     return None
 
@@ -98,10 +99,16 @@ def _follow(
     end = None
     for right in wanted:
         end, part = next(found, (None, None))
-        same = isinstance(part, Image) if isinstance(right, Image) else part == right
-        if not same:
+        if not _says_the_same(part, right):
             return None
     return end
+
+
+def _says_the_same(part: Part | None, wanted: Part) -> bool:
+    """Whether a part is what a request says of another: any image is one, words are as they can be sent."""
+    if isinstance(wanted, Text) and isinstance(part, Text):
+        return replace(part, text=sendable(part.text)) == replace(wanted, text=sendable(wanted.text))
+    return isinstance(part, Image) if isinstance(wanted, Image) else part == wanted
 
 
 def _is_filler(message: Message) -> bool:
@@ -190,36 +197,39 @@ def _under_ids_of(message: Message, original: Message) -> Message:
 def _is_sent(message: Message, sent: Message, original: Message) -> bool:
     """Whether a message is what was sent in place of another one, whatever its pages and its ids are.
 
-    What was not replaced in it need not be the same to the letter: an API has its own words for a result that
-    is empty, or an error.
+    What was not replaced in it need not be the same to the letter, nor be there at all: an API has its own
+    words for a result that is empty, or an error, or a kind of part that it does not take, and no thoughts.
     """
-    parts, wanted = _without_pages(message.parts), _without_pages(sent.parts)
+    parts, wanted, before = map(_without_pages, (message.parts, sent.parts, original.parts))
     if parts == wanted:
         return True
-    kinds = [list(map(type, one.parts)) for one in (message, sent, original)]
-    if not kinds[0] == kinds[1] == kinds[2]:
-        return False
-    before = _without_pages(original.parts)
-    replaced = [at for at, part in enumerate(wanted) if part != before[at]]
-    return bool(replaced) and all(parts[at] == wanted[at] for at in replaced)
+    replaced = [part for part in wanted if part is not Image and part not in before]
+    rest = iter(parts)
+    return bool(replaced) and all(part in rest for part in replaced)
 
 
 def _without_pages(parts: Sequence[Part]) -> list[object]:
-    """The parts without ids, with a mark for each image, and of a result its words."""
-    return [
-        _words_of(part)
-        if isinstance(part, ToolResult)
-        else (part.name, part.arguments)
-        if isinstance(part, ToolCall)
-        else Image
-        if isinstance(part, Image)
-        else part
-        for part in parts
-    ]
+    """The parts as requests have them, without ids: a mark for each image, of a result its words, of a call
+    the value of its arguments, since most APIs take no text of it."""
+    return [_sent_as(part) for part in parts]
+
+
+def _sent_as(part: Part) -> object:
+    match part:
+        case ToolResult():
+            return _words_of(part)
+        case ToolCall():
+            return name_of(part), clean(arguments_of(part))
+        case Image():
+            return Image
+        case Text(text):
+            return replace(part, text=sendable(text))
+        case _:
+            return part
 
 
 def _words_of(result: ToolResult) -> str:
     """The words of a result without the blanks between them: some APIs have one text of it, its images behind
     it or elsewhere, and say in words that it is an error."""
-    words = "".join("".join(item.text.split()) for item in result.content if isinstance(item, Text))
+    words = "".join("".join(sendable(item.text).split()) for item in result.content if isinstance(item, Text))
     return words.removeprefix("".join(ERROR.split()))

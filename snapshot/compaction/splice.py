@@ -16,6 +16,7 @@ from snapshot.errors import SnapshotError
 from snapshot.messages import Message, Text, ToolCall, Transcript
 from snapshot.requests.cache_marks import CacheMark
 from snapshot.requests.tool_pairing import with_ids
+from snapshot.transcripts.watched import HostList
 
 __all__ = ["Edit", "Given", "InPlace", "Make", "tools_in"]
 
@@ -84,7 +85,7 @@ class Given:
 
         rows = rows_of(self.transcript)
         if rows is None:
-            value: Any = list(self.items)
+            value: Any = self.plain_list() if isinstance(self.value, HostList) else list(self.items)
             if self.body is not None and (way := _place_of_list(self.body)):
                 value = _with_list(self.body, way, value, {})
             rows = with_rows(value, format=self.transcript.format)[1]
@@ -106,7 +107,9 @@ class Given:
 
         if len(self.items) == 1 and isinstance(self.items[0], str):
             return [{"role": "user", "content": self.items[0]}]
-        return cast("list[Any]", plain(self.items))
+        return cast(
+            "list[Any]", plain(self.value.plain() if isinstance(self.value, HostList) else self.items)
+        )
 
     def plain_beside(self) -> dict[str, Any]:
         """What the caller's body says beside the list, as plain data."""
@@ -333,6 +336,8 @@ def _spliced(
     from snapshot.requests import api_of, request
 
     value = given.value if own is None else own
+    if isinstance(value, HostList):
+        value = value.messages
     listed = _listed(value)
     if len(listed) < given.count:
         raise SnapshotError(

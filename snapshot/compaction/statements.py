@@ -6,13 +6,14 @@ newest come first, so what withdraws an order outlives the order.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from snapshot.compaction.summary.clip import one_line
 from snapshot.messages import Message, Text
 
-__all__ = ["Statement", "chosen", "statements_of"]
+__all__ = ["Spoken", "Statement", "chosen", "statements_of"]
 
 # A statement of more characters is taken for pasted matter.
 _BULK = 4000
@@ -47,6 +48,25 @@ class Statement:
         return f"[{self.label}, {how}, {len(self.text):,} characters]\n{self.text}"
 
 
+class Spoken:
+    """The numbers of those of a conversation's messages that are the user's or the system's, and of those
+    with which turns begin."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.turns: list[int] = []
+        self._size = 0
+
+    def feed(self, messages: Sequence[Message]) -> None:
+        """Take in the messages that follow."""
+        for number, message in enumerate(messages, self._size):
+            if message.role in ("user", "system"):
+                self.numbers.append(number)
+            if message.starts_turn:
+                self.turns.append(number)
+        self._size += len(messages)
+
+
 def statements_of(
     messages: Sequence[Message],
     spans: Sequence[tuple[int, int]],
@@ -55,6 +75,7 @@ def statements_of(
     pins: frozenset[int],
     live: int | None = None,
     shown: Mapping[int, Statement] | None = None,
+    spoken: Spoken | None = None,
 ) -> tuple[Statement, ...]:
     """What users and system messages said in `messages`, but for pasted bulk, and pinned messages whole.
 
@@ -65,14 +86,17 @@ def statements_of(
         pins: numbers (from 0) of pinned messages in it.
         live: number of the message with the request that is worked on: it is none too long.
         shown: what stands beside the pages already, by its offset: it stays as it is.
+        spoken: of these messages, where it is known.
     """
     shown = shown or {}
     found: list[Statement] = []
-    turn = first_turn - 1
-    for number, (message, (start, _)) in enumerate(zip(messages, spans, strict=True)):
-        turn += message.starts_turn
-        if message.role not in ("user", "system") and number not in pins:
-            continue
+    if spoken is None:
+        spoken = Spoken()
+        spoken.feed(messages)
+    pinned = (pin for pin in pins if 0 <= pin < len(messages))
+    for number in sorted({*spoken.numbers, *pinned}):
+        message, start = messages[number], spans[number][0]
+        turn = first_turn - 1 + bisect_right(spoken.turns, number)
         text = "\n".join(part.text for part in message.parts if isinstance(part, Text))
         time = f", {one_line(message.time, _LONGEST_TIME)}" if message.time.strip() else ""
         if number in pins and text.strip():

@@ -27,10 +27,12 @@ from snapshot.compaction.replaced import LARGE_TEXT, attachments, result_text, w
 from snapshot.compaction.summary.clip import boundary, clip, one_line
 from snapshot.facts.factsheet import factsheet
 from snapshot.facts.patterns import find
+from snapshot.facts.run_list import RunList, run_list
 from snapshot.messages import File, Image, Message, Part, Text, ToolCall, ToolResult
 from snapshot.pages.layout import Layout, layout_ways
 from snapshot.parts.exact_json import decode, encode
-from snapshot.source.marks import notes_on
+from snapshot.source.marks import first_marks, notes_on
+from snapshot.source.run_marks import VERSION
 
 __all__ = ["fitted"]
 
@@ -38,7 +40,8 @@ __all__ = ["fitted"]
 _EDGE = 600
 _SMALLEST = 4 * _EDGE
 _BULK = 2_000  # tokens of a part for which alone the tail is not shortened
-_FACTS = 400  # tokens of exact strings beside a part on pages
+# Tokens of exact strings beside a part on pages, and of what is said of the marks on these.
+_FACTS, _NOTES = 400, 200
 _LONGEST_ARGUMENT = 400
 # Lines of a large part that are told as text, and their length.
 _MOST_LINES, _LINE = 10, 200
@@ -213,7 +216,7 @@ def _saved(chosen: Sequence[_Large], context: Context, layout: Layout | None) ->
 
 def _beside_tokens(context: Context) -> int:
     """What stands as text beside the pages of a part."""
-    return context.estimator.text("x" * 2 * _EDGE) + 2 * _FACTS
+    return context.estimator.text("x" * 2 * _EDGE) + 2 * _FACTS + _NOTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +246,9 @@ def _stand_in(
     room = 0 if layout is None else _images_left(context)
     if layout is not None and room > 0:
         most = max(0, budget - _beside_tokens(context))
+        marked = _with_run_marks(context, part)
         pagination = paginate(
-            part.source,
+            replace(marked.printed, repeats=(), runs=()),  # set as it is printed, in offsets of that
             layout,
             most_pages=room,
             most_tokens=most,
@@ -252,7 +256,15 @@ def _stand_in(
             threads=context.options.threads,
         )
         if pagination.pages:
-            part = replace(part, pages=pagination.spans, tiers=pagination.tiers, starts=pagination.starts)
+            pagination = replace(pagination, printed=marked.printed)
+            pagination = replace(pagination, left_out=pagination.spans[0][0])
+            part = replace(
+                marked,
+                pages=pagination.spans,
+                printed_pages=pagination.printed_spans if marked.runs else (),
+                tiers=pagination.tiers,
+                starts=pagination.starts,
+            )
             left = f", {pagination.left_out:,} left out" if pagination.left_out else ""
             note = f"{len(text):,} characters stand on {len(part.pages)} pages in their place{left}"
             return _StandIn(_paged(context, part, pagination, mark), part, pagination, note)
@@ -261,6 +273,16 @@ def _stand_in(
     lead = f"{LARGE_TEXT}{len(text)} characters, of which the first and the last follow; kept in the archive]"
     note = f"of {len(text):,} characters the first and the last are shown"
     return _StandIn([Text(f"{lead}\n{words}")], part, Pagination(()), note)
+
+
+def _with_run_marks(context: Context, part: PagedPart) -> PagedPart:
+    """The part with marks in place of runs of random characters, if it has any; one that was sent without
+    marks before goes on so."""
+    former = () if context.former is None else context.former.parts
+    if any(one.pages and not one.runs and one.text == part.text for one in former):
+        return part
+    marked = replace(part, runs=VERSION)
+    return marked if marked.printed.runs else part
 
 
 def _images_left(context: Context) -> int:
@@ -284,20 +306,44 @@ def _paged(context: Context, part: PagedPart, pagination: Pagination, mark: Imag
     )
     if pagination.left_out:
         lead += f"\n[left out here: {pagination.left_out} characters before the first page]"
-    if ways := {*layout_ways(part.tiers)} - {"rows"}:
-        lead += f"\n[{notes_on(ways)}]"
-    sheet = factsheet(
-        part.source,
-        (),
-        tail=text[:start] + text[stop:],
-        budget=int(_FACTS / context.estimator.scale),
-        reader=context.reader,
-    )
-    facts = f"{sheet.text}\n" if sheet.text else ""
+    lead += f"\n[{_notes(part)}]"
+    facts = _facts(context, part, text[:start] + text[stop:])
     lines = _telling_lines(text[start:stop], _spoken_of(context, part))
     if lines:
         facts = "Lines of it that name what is spoken of, or an error:\n" + "\n".join(lines) + f"\n{facts}"
     return [Text(lead), *([mark] * len(part.pages)), Text(f"{facts}{_END} It ends:\n{text[stop:]}")]
+
+
+def _notes(part: PagedPart) -> str:
+    """How its pages are read, and what the marks on them mean."""
+    printed, ways = part.printed, {*layout_ways(part.tiers)}
+    first, *_ = part.listed
+    marks = first_marks(printed.text[first[0] :], runs=bool(part.runs))
+    notes = notes_on({*marks, *ways, *([] if ways == {"lines"} else ["rows"])})
+    return f"{notes} Give `message` {part.message + 1} as well." if "runs" in marks else notes
+
+
+def _facts(context: Context, part: PagedPart, beside: str) -> str:
+    """Exact strings on its pages, and runs of random characters that these have only marks of."""
+    budget = int(_FACTS / context.estimator.scale)
+
+    def listed(beside: Sequence[str], budget: int) -> RunList:
+        if not part.runs:
+            return RunList()
+        return run_list(part.source, part.pages, tail=beside, budget=budget, reader=context.reader)
+
+    runs = listed([beside], budget // 2)
+    sheet = factsheet(
+        part.source,
+        (),
+        tail=beside,
+        budget=budget - runs.tokens,
+        reader=context.reader,
+        exclude=part.printed.runs,
+    )
+    if runs.left_out:
+        runs = listed([beside, sheet.text], budget - sheet.tokens)
+    return "".join(f"{item}\n" for item in (sheet.text, runs.text) if item)
 
 
 def _spoken_of(context: Context, part: PagedPart) -> frozenset[str]:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from snapshot.facts.everyday import news_in, places_of_number
+from snapshot.facts.forms import LONG_NUMBER
 from snapshot.facts.patterns import Fact, find, look, parts_of, strings_in
 from snapshot.facts.survey import survey_of
 from snapshot.facts.use import Uses
@@ -210,6 +212,7 @@ def _ranked(
     found: Iterable[Fact], uses: Uses, source: Source, tail: str | Sequence[str], exclude: frozenset[str]
 ) -> list[Fact]:
     facts = [fact for fact in _without_elisions(found, source) if fact.text not in exclude]
+    facts = list(_without_lines(facts, source.text))
     looks = {fact.text: look(fact.text) for fact in facts if fact.kind != "name"}
     twins = Counter(looks.values())
     alike = {text for text, seen in looks.items() if twins[seen] > 1}
@@ -220,6 +223,7 @@ def _ranked(
     sizes = np.array([len(fact.text) for fact in facts])
     worth = uses.scores(facts) * np.array([_RISK[fact.kind] * twin.get(fact.text, 1.0) for fact in facts])
     worth /= np.sqrt(sizes / 3 + _AROUND)
+    worth *= [news_in(fact.text, source.text, fact.offsets) for fact in facts]
     keys = [
         (value, -fact.offsets[-1], fact.text) for value, fact in zip((-worth).tolist(), facts, strict=True)
     ]
@@ -258,6 +262,15 @@ def _without_elisions(facts: Iterable[Fact], source: Source) -> Iterable[Fact]:
         if inside.isdisjoint(fact.offsets):
             yield fact
         elif offsets := tuple(at for at in fact.offsets if at not in inside):
+            yield Fact(fact.text, fact.kind, offsets)
+
+
+def _without_lines(facts: Iterable[Fact], text: str) -> Iterable[Fact]:
+    """Facts without bare numbers of lines: the next edit makes others of them."""
+    for fact in facts:
+        if len(fact.text) >= LONG_NUMBER or not fact.text.isdigit():
+            yield fact
+        elif offsets := places_of_number(text, fact.offsets):
             yield Fact(fact.text, fact.kind, offsets)
 
 
@@ -305,7 +318,8 @@ class _Labels:
         if not pages:
             return ""
         found: dict[int, str] = {}
-        low = len(starts)  # a page is told by the last place on it
+        over: dict[int, str] = {}  # places over the edge of a page, named where there is none beside
+        low = len(starts)  # the page that was told last: others on it say no more
         for at in reversed(fact.offsets):
             if (low < len(starts) and at >= starts[low]) or (self._refers and self._is_referred(at)):
                 continue
@@ -314,12 +328,16 @@ class _Labels:
                 break
             if at >= pages[first][1]:
                 continue
-            low = first
             # A string over the edge of a page begins on one and ends on the next.
             last = max(first, bisect_right(starts, at + len(fact.text) - 1) - 1)
-            found.setdefault(first + 1, f"{first + 1}" if first == last else f"{first + 1}-{last + 1}")
+            if first == last:
+                found[first + 1] = f"{first + 1}"
+                low = first
+            else:
+                over.setdefault(first + 1, f"{first + 1}-{last + 1}")
             if len(found) > _PAGES or fact.kind == "name":
                 break
+        found = found or over
         if not found:
             return _NO_PAGE
         named = sorted(sorted(found)[-_PAGES:])

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from typing import Any, TypeAlias, Unpack, cast
 
-from snapshot.compaction import Archive, Compaction, compact
+from snapshot.compaction import Archive, Compaction
 from snapshot.compaction.archived import CLOSING, OPENING
 from snapshot.compaction.chain import chain_of
-from snapshot.compaction.compact import transcript_of
-from snapshot.compaction.options import Settings, Trigger
+from snapshot.compaction.compact import Correction, compacted, transcript_of
+from snapshot.compaction.history import histories
+from snapshot.compaction.options import Options, Settings, Trigger, checked_trigger
 from snapshot.errors import ArchiveError
 from snapshot.integrations.archives import Archives
-from snapshot.messages import Message, Text
+from snapshot.messages import Message, Text, Transcript
 from snapshot.recovery import recover
 
 __all__ = ["Keeper"]
@@ -52,13 +53,24 @@ class Keeper:
         """What `snapshot.compact` gives, from the archive of this conversation on.
 
         Args:
-            conversation: an API's or a framework's whole list of messages, or the body that holds it.
+            conversation: an API's whole list of messages, or the body that holds it; a framework's as a
+                `HostList`.
             model: id of the model that will read it.
             trigger: as for `snapshot.compact`; "manual" for hosts that say themselves when.
             more: settings for this call alone.
         """
+        checked_trigger(trigger)
         given = _Given.of(conversation)
-        work = partial(compact, conversation, model=model, trigger=trigger, **self._with(more))
+        work = partial(
+            compacted,
+            conversation,
+            model=model,
+            trigger=trigger,
+            draft=(),
+            options=Options().changed(self._with(more)),
+            correction=Correction(),
+            transcript=given.transcript,
+        )
         return self._done(given, work)
 
     def recover(
@@ -110,7 +122,7 @@ class Keeper:
             covered = done.covered
             if covered:
                 self.archives.keep(given.keys[covered - 1], done.archive)
-            for key in _frame_key(_words([new for edit in edits for new in edit.messages])):
+            for key in _frame_of([new for edit in edits for new in edit.messages]).keys:
                 self.archives.keep(key, done.archive)
         return done
 
@@ -120,34 +132,48 @@ class _Given:
     """A conversation, and its keys.
 
     Attributes:
-        messages: what it says.
+        transcript: what it says.
         keys: of its beginnings, each that of the messages up to one.
         frame: of the archive that it shows, for hosts that keep what they sent; () for none.
     """
 
-    messages: tuple[Message, ...]
+    transcript: Transcript
     keys: list[str]
     frame: list[str]
 
     @classmethod
     def of(cls, conversation: Conversation) -> _Given:
-        messages = transcript_of(conversation).messages
-        return cls(messages, chain_of(messages), _frame_key(_words(messages)))
+        transcript = transcript_of(conversation)
+        messages = transcript.messages
+        with histories.of(messages) as history:
+            frame = history.built("frame", _Frame, messages)
+        return cls(transcript, chain_of(messages), frame.keys)
 
 
-def _frame_key(texts: Iterable[str]) -> list[str]:
-    """The key of the last archive among texts: of the text that leads its pages and that behind them."""
-    found: list[str] = []
-    for text in texts:
-        if text.startswith(OPENING + "\n"):
-            found = [text]
-        elif found and text.startswith(CLOSING + "\n"):
-            found.append(text)
-    return [f"frame:{sha256(''.join(found).encode('utf-8', 'surrogatepass')).hexdigest()}"] if found else []
+class _Frame:
+    """The texts of the last archive among messages: those that lead its pages, and that stand behind them."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def feed(self, messages: Sequence[Message]) -> None:
+        """Take in the messages that follow; an archive stands where the user speaks."""
+        for message in messages:
+            if message.role == "user":
+                for part in message.parts:
+                    if isinstance(part, Text) and part.text.startswith(OPENING + "\n"):
+                        self.texts = [part.text]
+                    elif self.texts and isinstance(part, Text) and part.text.startswith(CLOSING + "\n"):
+                        self.texts.append(part.text)
+
+    @property
+    def keys(self) -> list[str]:
+        """The key that the archive is kept under, where there is one."""
+        digest = sha256("".join(self.texts).encode("utf-8", "surrogatepass"))
+        return [f"frame:{digest.hexdigest()}"] if self.texts else []
 
 
-def _words(messages: Sequence[Message]) -> Iterator[str]:
-    """What stands as text in messages of the user's, where archives stand."""
-    for message in messages:
-        if message.role == "user":
-            yield from (part.text for part in message.parts if isinstance(part, Text))
+def _frame_of(messages: Sequence[Message]) -> _Frame:
+    frame = _Frame()
+    frame.feed(messages)
+    return frame

@@ -22,15 +22,16 @@ from snapshot.compaction.options import Settings
 from snapshot.errors import NotOverflow, SnapshotError
 from snapshot.integrations.archives import Archives
 from snapshot.integrations.keeper import Keeper
+from snapshot.transcripts.watched import HostList
 
 try:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
     from langchain.tools import ToolRuntime, tool
-    from langchain_core.messages import BaseMessage, convert_to_messages, messages_to_dict
+    from langchain_core.messages import BaseMessage, convert_to_messages
 except ImportError as error:
     raise SnapshotError("LangChain is not installed: pip install 'snapshot-pages[langchain]'") from error
 
-__all__ = ["SnapshotMiddleware"]
+__all__ = ["SnapshotMiddleware", "dumped"]
 
 
 class SnapshotMiddleware(AgentMiddleware):
@@ -54,39 +55,38 @@ class SnapshotMiddleware(AgentMiddleware):
         self, request: ModelRequest, handler: Callable[[ModelRequest], ModelResponse]
     ) -> ModelResponse:
         """Call the model with a conversation that fits."""
-        own, form, model = self._of(request)
-        fitting = _with(request, own, self.keeper.compact(form, model=model))
+        own, model = self._of(request)
+        fitting = _with(request, self.keeper.compact(own, model=model))
         try:
             return handler(fitting)
         except Exception as error:  # the provider's own class, whatever the model is
             try:
-                done = self.keeper.recover(form, error, model=model)
+                done = self.keeper.recover(own, error, model=model)
             except NotOverflow:
                 raise error from None
-            return handler(_with(request, own, done))
+            return handler(_with(request, done))
 
     async def awrap_model_call(
         self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[ModelResponse]]
     ) -> ModelResponse:
         """Call the model with a conversation that fits, beside the event loop."""
-        own, form, model = self._of(request)
-        fitting = _with(request, own, await self.keeper.acompact(form, model=model))
+        own, model = self._of(request)
+        fitting = _with(request, await self.keeper.acompact(own, model=model))
         try:
             return await handler(fitting)
         except Exception as error:
             try:
-                done = await self.keeper.arecover(form, error, model=model)
+                done = await self.keeper.arecover(own, error, model=model)
             except NotOverflow:
                 raise error from None
-            return await handler(_with(request, own, done))
+            return await handler(_with(request, done))
 
-    def _of(self, request: ModelRequest) -> tuple[list[BaseMessage], list[dict[str, Any]], str]:
-        """The host's messages, the same as dictionaries, and the model's id.
+    def _of(self, request: ModelRequest) -> tuple[HostList, str]:
+        """The host's messages, and the model's id.
 
         The system's text and the tools stand beside them; the provider's counts of tokens have them.
         """
-        own: list[BaseMessage] = list(request.messages)
-        return own, messages_to_dict(own), self._model or _model_of(request.model)
+        return HostList(request.messages, dumped), self._model or _model_of(request.model)
 
     def _reading(self) -> Any:
         @tool("read_archive")
@@ -94,6 +94,7 @@ class SnapshotMiddleware(AgentMiddleware):
             runtime: ToolRuntime,
             page: int | None = None,
             message: int | None = None,
+            run: int | None = None,
             search: str | None = None,
         ) -> str:
             """Exact text of the archive of earlier messages, of which you see pages as images.
@@ -101,21 +102,28 @@ class SnapshotMiddleware(AgentMiddleware):
             Args:
                 page: number of a page, from 1.
                 message: number of a message, as in [n] of the live state.
+                run: number of a run of random characters, as in ✂7✂ on a page; with `message` where that page
+                    stands in a message.
                 search: words to find.
             """
-            archive = self.keeper.archive(messages_to_dict(runtime.state["messages"]))
+            archive = self.keeper.archive(HostList(runtime.state["messages"], dumped))
             if archive is None:
                 return "nothing of this conversation is archived: all of it is in view"
-            return archive.answer({"page": page, "message": message, "search": search})
+            return archive.answer({"page": page, "message": message, "run": run, "search": search})
 
         return read_archive
 
 
-def _with(request: ModelRequest, own: list[BaseMessage], done: Compaction) -> ModelRequest:
+def dumped(message: BaseMessage) -> dict[str, Any]:
+    """A message as a dictionary. A tool's artifact is the program's own, and no model sees it."""
+    return {"type": message.type, "data": message.model_dump(exclude={"artifact"})}
+
+
+def _with(request: ModelRequest, done: Compaction) -> ModelRequest:
     """The request with the host's own messages, and the archive in the middle's place."""
     if done.unchanged:
         return request
-    return request.override(messages=done.splice(own, make=convert_to_messages, api="openai"))
+    return request.override(messages=done.splice(make=convert_to_messages, api="openai"))
 
 
 def _model_of(model: Any) -> str:

@@ -18,7 +18,7 @@ from snapshot.ledger.repository import Git
 from snapshot.ledger.running import Running, Started
 from snapshot.ledger.shell import command_line
 from snapshot.ledger.state import CommandRun, Failure, Handle, Ledger, Question
-from snapshot.ledger.tools import MEANINGS, Notice, Tool, ToolTable, tool_table
+from snapshot.ledger.tools import MEANINGS, Notice, Program, Tool, ToolTable, tool_table
 from snapshot.messages import Message, Opaque, Text, ToolCall, ToolResult
 
 __all__ = ["LedgerBuilder", "ledger_of"]
@@ -79,6 +79,7 @@ class LedgerBuilder:
         self._git = Git()
         self._running = Running()
         self._runs: dict[tuple[str, str], CommandRun] = {}
+        self._unrun: dict[tuple[str, str], Program] = {}
         self._failures = Failures()
         self._questions: dict[int, tuple[Call, tuple[Question, ...]]] = {}
         self._closing: Question | None = None
@@ -282,9 +283,11 @@ class LedgerBuilder:
             self._start(call, match, line.shown, line)
             return
         self._finished(line, text, code, failed, shown=call.tool.exit == "shown")
+        number = call.number
+        for path in line.early if failed else line.perhaps:
+            self._files.perhaps(path, number)
         if failed:
             return
-        number = call.number
         for path in line.writes:
             self._files.changed(path, "written", number)
         for path in line.edits:
@@ -305,12 +308,15 @@ class LedgerBuilder:
         for run, verdict in zip(line.runs, outcomes(line, text, code, failed, shown=shown), strict=True):
             if verdict.outcome == "ok":
                 self._failures.resolve((f"$ {run.key}",))
+                self._forget_unrun(run.program)
             key = (run.key, run.where)
             before = self._runs.pop(key, None)
             if verdict.outcome == "unknown" and before and before.outcome != "unknown":
                 # What is known of an earlier run is told on, and that there was a later one.
                 self._runs[key] = replace(before, again=self._number)
                 continue
+            if verdict.outcome == "unrun":
+                self._unrun[key] = run.program
             self._runs[key] = CommandRun(
                 run.kind,
                 run.command,
@@ -320,6 +326,13 @@ class LedgerBuilder:
                 verdict.line,
                 where=run.where,
             )
+
+    def _forget_unrun(self, program: Program) -> None:
+        """What was mistyped tells nothing once the program has run as it should."""
+        for key in [key for key, other in self._unrun.items() if other is program]:
+            del self._unrun[key]
+            if self._runs[key].outcome == "unrun":
+                del self._runs[key]
 
     def _own(self, text: str, most: int) -> str:
         """The harness's own words at the start of a result, up to where the output of a command begins."""
@@ -391,7 +404,8 @@ class LedgerBuilder:
             if line.asks and code == 1 and not bad(told):
                 return
             if any(
-                (run := self._runs.get((one.key, one.where))) and run.outcome == "failed" for one in line.runs
+                (run := self._runs.get((one.key, one.where))) and run.outcome in ("failed", "unrun")
+                for one in line.runs
             ):
                 return  # it is told among the runs
         name = one_line(call.name, _NAME) or "a tool"

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 from snapshot.ledger.lines import one_line
 from snapshot.ledger.shell import Simple, simple_commands, subcommand, unquoted
 from snapshot.ledger.state import Outcome, RunKind
 from snapshot.ledger.tools import Commands, Program, ToolTable
+from snapshot.ledger.touched import Touched, within
 
 __all__ = ["Line", "Run", "Verdict", "exit_code", "outcomes", "parsed", "unwrapped"]
 
@@ -42,8 +42,6 @@ _TRIVIAL = frozenset(
         ":",
     )
 )
-_PATTERN = re.compile(r"[*?$`\n{}]")
-_NOWHERE = re.compile(r"/dev/|&|\$|\d+$|-$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +70,8 @@ class Line:
         asks: whether an exit code of 1 may be an answer, as of `grep`.
         acts: whether one of its commands does more than look.
         writes, edits, reads, deletes: files that the shell itself writes, changes, prints and removes.
+        perhaps: files that it may change: by a script's branch, or a formatter.
+        early: files that it changes before its last command, so perhaps also if the line fails.
         moves: files that it moves, from and to.
         kills: process ids that it ends.
         shown_by: for each of its commands, whether the end of its output is seen.
@@ -89,6 +89,8 @@ class Line:
     edits: tuple[str, ...]
     reads: tuple[str, ...]
     deletes: tuple[str, ...]
+    perhaps: tuple[str, ...]
+    early: tuple[str, ...]
     moves: tuple[tuple[str, str], ...]
     kills: tuple[str, ...]
     shown_by: tuple[bool, ...]
@@ -104,16 +106,14 @@ class Verdict:
     code: int | None = None
 
 
-def parsed(  # noqa: PLR0912 -- a branch for each thing that a command may do
-    line: str, known: Commands, where: str = ""
-) -> Line:
+def parsed(line: str, known: Commands, where: str = "") -> Line:
     """A command line, read; `where` is the folder that it runs in, "" if that is not known."""
     commands = simple_commands(line)
     runs: list[Run] = []
     key, sure, acts = "", list[str](), False
     hidden = "pipefail" not in line
-    touched = _Touched()
-    kills: list[str] = []
+    touched = Touched()
+    kills, early = list[str](), list[str]()
     asks = False
     outer, inner = where, 0
     for index, simple in enumerate(commands):
@@ -121,16 +121,16 @@ def parsed(  # noqa: PLR0912 -- a branch for each thing that a command may do
             # A subshell begins where the line is, and what it changes ends with it.
             inner, where = simple.inner, outer
         touched.where = where
-        for mode, target in simple.writes:
-            if not _NOWHERE.match(target):
-                (touched.edits if ">>" in mode else touched.writes).append(_within(where, target))
+        if simple.words and simple.words[0] not in _TRIVIAL:
+            early = [*touched.writes, *touched.edits, *touched.perhaps]
+        touched.redirected(simple)
         words = _bare(simple.words, known)
         if not words:
             continue
         head = words[0].rsplit("/", 1)[-1]
         if head in _TRIVIAL:
             if head in ("cd", "pushd") and len(words) == 2:
-                where = _within(where, unquoted(words[1]))
+                where = within(where, unquoted(words[1]))
                 outer = outer if simple.inner else where
             continue
         asks |= head in known.answers
@@ -148,10 +148,9 @@ def parsed(  # noqa: PLR0912 -- a branch for each thing that a command may do
             key = own
         if _reached(commands, index, hidden):
             sure.append(own)
-        operands = [unquoted(word) for word in words[1:] if not word.startswith("-")]
-        touched.by(head, words, operands, known)
+        touched.by(head, words, simple.body, known)
         if head == "kill":
-            kills += [word for word in operands if word.isdigit()]
+            kills += [word for word in map(unquoted, words[1:]) if word.isdigit()]
     first, _, more = line.strip().partition("\n")
     shown = one_line(first, _COMMAND)
     if more:
@@ -169,18 +168,13 @@ def parsed(  # noqa: PLR0912 -- a branch for each thing that a command may do
         edits=tuple(touched.edits),
         reads=tuple(touched.reads),
         deletes=tuple(touched.deletes),
+        perhaps=tuple(touched.perhaps),
+        early=tuple(early),
         moves=tuple(touched.moves),
         kills=tuple(kills),
         shown_by=tuple(_shown(commands, index, known) for index in range(len(commands))),
         piped=hidden,
     )
-
-
-def _within(where: str, path: str) -> str:
-    """A path as seen from where the line began; as it is where that cannot be told."""
-    if not where or path.startswith(("/", "~")) or "$" in path or path == "-":
-        return path
-    return posixpath.normpath(posixpath.join(where, path))
 
 
 def _looks(head: str, named: str, words: Sequence[str], known: Commands) -> bool:
@@ -244,43 +238,6 @@ def _first_program(text: str, programs: Iterable[Program]) -> Program | None:
 
 def _run_key(text: str, program: Program) -> str:
     return " ".join((program.ignore.sub("", text) if program.ignore else text)[:2000].split())
-
-
-@dataclass(slots=True)
-class _Touched:
-    """Files that the commands of a line touch, which run in the folder `where`."""
-
-    where: str = ""
-    writes: list[str] = field(default_factory=list[str])
-    edits: list[str] = field(default_factory=list[str])
-    reads: list[str] = field(default_factory=list[str])
-    deletes: list[str] = field(default_factory=list[str])
-    moves: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-
-    def by(self, head: str, words: Sequence[str], operands: Sequence[str], known: Commands) -> None:
-        """Add what a simple command does to files, where its words say so plainly."""
-        named = [word for word in operands if word and not _PATTERN.search(word)]
-        files = [_within(self.where, word) for word in named]
-        if head in known.readers:
-            self.reads += [_within(self.where, word) for word in named if not word.isdigit()]
-        elif head == "sed":
-            # The first operand is the script, unless an option gives it.
-            scripted = any(re.match(r"-[ef]|--expression|--file", word) for word in words)
-            named = named if scripted else [word for word in operands[1:] if word in named]
-            files = [_within(self.where, word) for word in named]
-            if any(re.match(r"-[nEr]*i|--in-place", word) for word in words):
-                self.edits += files
-            elif any(re.match(r"-[Er]*n", word) for word in words):
-                self.reads += files
-        elif head == "tee":
-            (self.edits if any(word in ("-a", "--append") for word in words) else self.writes).extend(files)
-        elif head in ("rm", "unlink"):
-            if not any(re.match(r"-\w*[rR]|--recursive", word) for word in words):
-                self.deletes += files
-        elif head == "mv" and len(operands) == 2 and len(files) == 2:
-            self.moves.append((files[0], files[1]))
-        elif head == "git" and len(files) == 3 and named[0] == "mv":
-            self.moves.append((files[1], files[2]))
 
 
 def unwrapped(text: str, known: ToolTable) -> tuple[str, int | None]:
@@ -353,7 +310,9 @@ def outcomes(line: Line, text: str, code: int | None, failed: bool, *, shown: bo
             lines = [lines[seen.index(run.index)]] if apart else []
         bad = [words for good, words in lines if not good]
         own = code if _alone(line, run.index) else None
-        if bad:
+        if (bad or failed) and (why := _unrun(run, told[id(run.program)], ends)):
+            found.append(Verdict("unrun", why, own or None))
+        elif bad:
             found.append(Verdict("failed", bad[-1], own or None))
         elif failed and _alone(line, run.index):
             found.append(Verdict("failed", "", own))
@@ -373,6 +332,17 @@ def outcomes(line: Line, text: str, code: int | None, failed: bool, *, shown: bo
         ):
             found[one] = Verdict("ok")
     return tuple(found)
+
+
+def _unrun(run: Run, told: Mapping[int, tuple[bool, str]], text: str) -> str:
+    """The line that says that there was nothing to run, where no line that tells an outcome says else."""
+    said = [match for pattern in run.program.unrun for match in pattern.finditer(text)]
+    named = {word.rsplit("/", 1)[-1] for word in run.command.split()}
+    absent = (match for pattern in run.program.absent for match in pattern.finditer(text))
+    said += [match for match in absent if match["name"].rsplit("/", 1)[-1] in named]
+    if not said or not all(any(one.start() <= at + 1 <= one.end() for one in said) for at in told):
+        return ""
+    return one_line(said[0][0].partition("\n")[0].strip("= \t"), _TELLING)
 
 
 def _led(commands: Sequence[Simple]) -> bool:

@@ -76,9 +76,15 @@ class Files:
         after.changed = max(after.changed, number)
         self.newest_change = max(self.newest_change, number)
 
+    def perhaps(self, path: str, number: int) -> None:
+        """A command may have changed a file, which is no news of one that was changed."""
+        if (file := self._file(path)) and file.change in ("", "listed", "perhaps"):
+            file.change, file.changed = "perhaps", number
+            self.newest_change = max(self.newest_change, number)
+
     def listed(self, path: str, number: int) -> None:
         """Git names a file as changed; who changed it, and when, is not known."""
-        if (file := self._file(path)) and not file.change:
+        if (file := self._file(path)) and file.change in ("", "perhaps"):
             file.change, file.changed = "listed", number
 
     def read(self, path: str, number: int) -> None:
@@ -189,7 +195,7 @@ def _joined(first: FileState, second: FileState) -> FileState:
     # What git lists is no news of a file whose change was seen.
     newer = second if second.changed >= first.changed else first
     for one, other in ((first, second), (second, first)):
-        if one.change == "listed" and other.change:
+        if one.change in ("listed", "perhaps") and other.change not in ("", "listed", "perhaps"):
             newer = other
     return FileState(
         first.path, newer.change, newer.changed, max(first.created, second.created), max(first.read,

@@ -17,7 +17,8 @@ __all__ = ["ledger_text"]
 
 _LEAD = (
     "[Live state as a program last saw it in the calls and results of messages 1 to {count}: "
-    "a record, not an order. It may have changed since. [n] is the message that a line comes from.]"
+    "a record, not an order. It may have changed since. [n] is the message that a line comes from, by its "
+    "number in the whole conversation (calls on pages count by themselves).]"
 )
 # Sections in the order in which they are printed: heading, what one line of it is called, and several.
 _SECTIONS: dict[str, tuple[str, str, str]] = {
@@ -153,8 +154,8 @@ def _ranked(ledger: Ledger, files: Mapping[str, list[str]]) -> Iterator[_Fact]:
         ranks = list(range(len(lines)))
         if section in ("running", "questions", "loaded"):
             ranks.reverse()
-        elif section == "runs":  # a run whose outcome is not known tells least
-            by_worth = sorted(ranks, key=lambda at: ledger.runs[at].outcome == "unknown")
+        elif section == "runs":  # a run that did not run, or whose outcome is not known, tells least
+            by_worth = sorted(ranks, key=lambda at: ledger.runs[at].outcome in ("unknown", "unrun"))
             ranks = [rank for rank, _ in sorted(enumerate(by_worth), key=lambda pair: pair[1])]
         for order, line in enumerate(lines):
             yield _Fact(section, line, ranks[order], order)
@@ -200,11 +201,14 @@ def _changed(file: FileState) -> str:
         notes.append(f"created at {file.created}")
     if file.change != "deleted":
         notes.append(f"read after it at {file.read}" if file.read_after else "no read seen since")
-    return _line(file.changed, f"{file.change} {file.path}", "; ".join(notes))
+    how = "perhaps edited by a command:" if file.change == "perhaps" else file.change
+    return _line(file.changed, f"{how} {file.path}", "; ".join(notes))
 
 
 def _run(run: CommandRun) -> str:
-    told = {"ok": "ok", "failed": "failed", "unknown": "outcome not shown"}[run.outcome]
+    told = {"ok": "ok", "failed": "failed", "unrun": "did not run", "unknown": "outcome not shown"}[
+        run.outcome
+    ]
     if run.code:
         told += f", exit code {run.code}"
     words = f"{run.kind} {told}: {run.command}" + (f" => {run.line}" if run.line else "")

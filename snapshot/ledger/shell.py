@@ -64,6 +64,7 @@ class Simple:
         after: the operator behind it, "" at the end.
         writes: its redirections to files, each with its operator and its target.
         inner: number of the subshell that it runs in, 0 where it runs in none.
+        body: its last here-document, "" if it has none.
     """
 
     words: tuple[str, ...]
@@ -71,6 +72,7 @@ class Simple:
     after: str = ""
     writes: tuple[tuple[str, str], ...] = ()
     inner: int = 0
+    body: str = ""
 
     @property
     def text(self) -> str:
@@ -105,7 +107,7 @@ def command_line(value: Any) -> str:
 
 
 def simple_commands(line: str) -> tuple[Simple, ...]:
-    """The simple commands of a command line, in order; bodies of here-documents are left out."""
+    """The simple commands of a command line, in order."""
     return _numbered(_read(line, 0))
 
 
@@ -115,7 +117,7 @@ def _read(line: str, depth: int) -> list[Simple]:  # noqa: PLR0912 -- a branch f
     found: list[Simple] = []
     current = _Open()
     before = ""
-    ends: list[str] = []
+    ends: list[tuple[str, int]] = []  # here-documents that begin behind the line: end, and whose they are
     redirected = ""
     at = 0
     while at < len(text) and len(found) < _MOST:
@@ -125,7 +127,7 @@ def _read(line: str, depth: int) -> list[Simple]:  # noqa: PLR0912 -- a branch f
         at = match.end()
         kind = match.lastgroup
         if match["here"] is not None:
-            ends.append(match["end"].strip("'\""))
+            ends.append((match["end"].strip("'\""), len(found)))
         elif kind == "redirect":
             redirected = match[0]
         elif kind == "word":
@@ -144,7 +146,10 @@ def _read(line: str, depth: int) -> list[Simple]:  # noqa: PLR0912 -- a branch f
                 before = operator if found else ""
             current, redirected = _Open(), ""
             if match[0] == "\n" and ends:
-                at = _behind(text, at, ends)
+                for end, owner in ends:
+                    body, at = _document(text, at, end)
+                    if owner < len(found):
+                        found[owner] = replace(found[owner], body=body)
                 ends = []
     if current.words or current.writes:
         found += _closed(current, before, "", depth)
@@ -180,12 +185,11 @@ def _numbered(found: Sequence[Simple]) -> tuple[Simple, ...]:
     return tuple(numbered)
 
 
-def _behind(text: str, at: int, ends: list[str]) -> int:
-    """Where the here-documents that begin at `at` are over."""
-    for end in ends:
-        closing = re.compile(rf"^[ \t]*{re.escape(end)}[ \t]*(?:\n|\Z)", re.MULTILINE).search(text, at)
-        at = closing.end() if closing else len(text)
-    return at
+def _document(text: str, at: int, end: str) -> tuple[str, int]:
+    """A here-document that begins at `at`, and where it is over."""
+    closing = re.compile(rf"^[ \t]*{re.escape(end)}[ \t]*(?:\n|\Z)", re.MULTILINE).search(text, at)
+    # One that is cut off is no document.
+    return (text[at : closing.start()], closing.end()) if closing else ("", len(text))
 
 
 def unquoted(word: str) -> str:

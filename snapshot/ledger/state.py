@@ -25,8 +25,8 @@ __all__ = [
     "Setting",
 ]
 
-Change: TypeAlias = Literal["created", "written", "edited", "moved", "deleted", "listed", ""]
-Outcome: TypeAlias = Literal["ok", "failed", "unknown"]
+Change: TypeAlias = Literal["created", "written", "edited", "moved", "deleted", "perhaps", "listed", ""]
+Outcome: TypeAlias = Literal["ok", "failed", "unrun", "unknown"]
 RunKind: TypeAlias = Literal["test", "build", "lint"]
 
 
@@ -54,7 +54,7 @@ class FileState:
     Attributes:
         path: as the newest call named it; absolute if any call did so.
         change: the last change, "" if it was only read. "written" where nobody said whether it was new,
-            "listed" where only git named it as changed.
+            "perhaps" where a command may have changed it, "listed" where only git named it as changed.
         changed: where that change was made.
         created: where the file was created, if that was seen.
         read: where it was read last.
@@ -86,7 +86,8 @@ class CommandRun:
     Attributes:
         kind: what the command is for.
         command: the simple command, without what stands around it on the command line.
-        outcome: "unknown" where neither an exit code nor the output tells it.
+        outcome: "unrun" where a path or a program that the command names is not there, so that nothing was
+            tried; "unknown" where neither an exit code nor the output tells it.
         message: where the outcome was seen.
         code: the exit code, None where it is not known.
         line: the line of the output that tells the outcome, "" if there is none.

@@ -22,8 +22,8 @@ A rule of `[[tools]]`:
 - `promotes`: whenever no step is in progress, the first open one is.
 
 `[[notices]]` are patterns in words that the harness sends in a user's or the system's name. `[[generic]]`
-rules are for tools of unknown names: words of the name, and keys that a call must have. `[commands]` and
-`[[programs]]` are about command lines.
+rules are for tools of unknown names: words of the name, and keys that a call must have. `[commands]`,
+`[[programs]]` and `[[changes]]` are about command lines.
 """
 
 from __future__ import annotations
@@ -74,11 +74,15 @@ _GENERIC_RULE: _Fields = {
 }  # fmt: skip
 _PROGRAM: _Fields = {
     "kind": _KINDS, "pattern": "pattern", "not": "pattern", "ignore": "pattern", "passed": "patterns",
-    "failed": "patterns",
+    "failed": "patterns", "unrun": "patterns",
 }  # fmt: skip
 # Groups of which the patterns of a key must name one.
 _GROUPS: Mapping[str, tuple[str, ...]] = {
     "starts": ("id",), "reads": ("value", "folder"), "query": ("names",), "exit": ("code",),
+    "calls": ("path",),
+}  # fmt: skip
+_CHANGE: _Fields = {
+    "pattern": "pattern", "valued": "pattern", "sure": "flag", "script": "pattern", "calls": "pattern",
 }  # fmt: skip
 _COMMANDS = ("prefixes", "runners", "verbs", "subcommands", "answers", "readers", "looks", "shows")
 _RESULTS: _Fields = {"exit": "patterns", "output": "texts", "again": "texts"}
@@ -87,13 +91,14 @@ _LISTS: Mapping[str, tuple[_Fields, tuple[str, ...]]] = {
     "notices": (_NOTICE, ("has", "pattern", "means")),
     "generic": (_GENERIC_RULE, ("means", "keys")),
     "programs": (_PROGRAM, ("kind", "pattern")),
+    "changes": (_CHANGE, ("pattern",)),
 }
 _TABLES: Mapping[str, _Fields | None] = {
     "harnesses": None,
     "keys": dict.fromkeys(_KEYS, "texts"),
     "states": None,
     "results": _RESULTS,
-    "commands": dict.fromkeys(_COMMANDS, "texts"),
+    "commands": {**dict.fromkeys(_COMMANDS, "texts"), "unrun": "patterns"},
 }
 _TOP = (*_LISTS, *_TABLES, "as_of", "sources")
 
@@ -159,6 +164,8 @@ class Program:
         never: what does not belong to it all the same.
         ignore: options that make no other command of it.
         passed, failed: lines of its output that tell the outcome.
+        unrun: what it says where it had nothing to run, with all lines that follow from that.
+        absent: what the shell says where a program of that `name` is not there.
     """
 
     kind: str
@@ -167,6 +174,27 @@ class Program:
     ignore: re.Pattern[str] | None = None
     passed: _Patterns = ()
     failed: _Patterns = ()
+    unrun: _Patterns = ()
+    absent: _Patterns = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """A program that changes files.
+
+    Attributes:
+        pattern: fits the start of a simple command with its here-document.
+        valued: options whose value is the next word.
+        sure: whether the files that it is given are changed, not only perhaps.
+        script: the option that gives a script, which names the files; None where the words do.
+        calls: calls that write, in a script that is not Python.
+    """
+
+    pattern: re.Pattern[str]
+    valued: re.Pattern[str] | None
+    sure: bool
+    script: re.Pattern[str] | None
+    calls: re.Pattern[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +210,7 @@ class Commands:
     looks: frozenset[str]
     shows: frozenset[str]
     programs: tuple[Program, ...]
+    changes: tuple[Changes, ...]
     found: dict[str, Program | None] = field(
         default_factory=dict[str, "Program | None"], repr=False, compare=False
     )  # which program a simple command is, remembered
@@ -371,6 +400,7 @@ def _merged(files: Sequence[Mapping[str, Any]]) -> ToolTable:
                 continue
             for key in dict.fromkeys((name, name.casefold())):
                 named.setdefault(key, []).append(tool)
+    absent = _all(joined("commands", "unrun"))
     states: dict[str, str] = {}
     harnesses: dict[str, str] = {}
     for data in files:
@@ -410,7 +440,14 @@ def _merged(files: Sequence[Mapping[str, Any]]) -> ToolTable:
             readers=frozenset(joined("commands", "readers")),
             looks=frozenset(joined("commands", "looks")),
             shows=frozenset(joined("commands", "shows")),
-            programs=tuple(_program(row) for row in rows("programs")),
+            programs=tuple(_program(row, absent) for row in rows("programs")),
+            changes=tuple(
+                Changes(
+                    _compiled(row["pattern"]), _maybe(row.get("valued")), row.get("sure", False),
+                    _maybe(row.get("script")), _maybe(row.get("calls")),
+                )
+                for row in rows("changes")
+            ),
         ),
         harnesses=harnesses,
         named={name: tuple(rules) for name, rules in named.items()},
@@ -443,7 +480,7 @@ def _tool(row: Mapping[str, Any]) -> Tool:
     )
 
 
-def _program(row: Mapping[str, Any]) -> Program:
+def _program(row: Mapping[str, Any], absent: _Patterns) -> Program:
     return Program(
         kind=row["kind"],
         pattern=_compiled(row["pattern"]),
@@ -451,6 +488,8 @@ def _program(row: Mapping[str, Any]) -> Program:
         ignore=_maybe(row.get("ignore")),
         passed=_all(row.get("passed", ())),
         failed=_all(row.get("failed", ())),
+        unrun=_all(row.get("unrun", ())),
+        absent=absent,
     )
 
 

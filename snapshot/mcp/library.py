@@ -59,8 +59,9 @@ class Text(Protocol):
         """The text of a message, by its number in the conversation, from 1."""
         ...
 
-    def run(self, number: int) -> str:
-        """The run of random characters that a mark on a page stands for, by its number, from 1."""
+    def run(self, number: int, message: int | None, /) -> str:
+        """The run of random characters that a mark on a page stands for, by its number, from 1, and that of
+        the message which the page stands in."""
         ...
 
     def hits(self, words: str, most: int) -> Iterator[Hit]:
@@ -92,8 +93,8 @@ class _Archived:
     def message(self, number: int) -> str:
         return self._archive.message(number)
 
-    def run(self, number: int) -> str:
-        return self._archive.run(number)
+    def run(self, number: int, message: int | None, /) -> str:
+        return self._archive.run(number, message)
 
     def hits(self, words: str, most: int) -> Iterator[Hit]:
         for found in self._archive.search(words, most=most):
@@ -123,7 +124,7 @@ class _Folder:
     def message(self, number: int) -> str:
         raise ArchiveError(f"a folder of pages does not tell message {number} from others: ask for a page")
 
-    def run(self, number: int) -> str:
+    def run(self, number: int, _message: int | None, /) -> str:
         if not 1 <= number <= len(self._runs):
             raise ArchiveError(
                 f"the pages have {len(self._runs)} runs of random characters, not run {number}"

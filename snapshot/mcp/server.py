@@ -46,6 +46,7 @@ def _tools() -> list[types.Tool]:
             "The run of random characters that a mark on a page stands for.",
             "number",
             number=run,
+            message={"type": "integer", "description": "number of the message that the page stands in"},
             start=_START,
         ),
     ]
@@ -69,8 +70,10 @@ def answer(library: Library, name: str, arguments: Mapping[str, Any]) -> str:
     if type(number) is not int or type(start) is not int or start < 0:
         raise SnapshotError("give `number`, a whole number from 1, and `start` from 0 where a text is long")
     text = _chosen(books, arguments).text
-    asked = {"page": text.page, "message": text.message, "run": text.run}
-    return _part(asked[name](number), start)
+    if name == "run":
+        message = arguments.get("message")
+        return _part(text.run(number, message if type(message) is int else None), start)
+    return _part(text.page(number) if name == "page" else text.message(number), start)
 
 
 def _found(books: list[Book], words: str) -> str:

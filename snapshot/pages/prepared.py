@@ -8,8 +8,7 @@ only those that a `Typesetter` still has at hand.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from weakref import WeakValueDictionary
+from weakref import WeakSet
 
 from snapshot.raster.atlas import Atlas, atlas_for
 from snapshot.raster.face import Face
@@ -25,8 +24,6 @@ __all__ = ["PreparedSource", "may_have_clusters", "prepare"]
 # Sources that are kept, and their characters all together.
 _MOST_SOURCES = 4
 _MOST_CHARS = 1 << 22
-
-_Key = tuple[str, tuple[int, ...]]
 
 
 class PreparedSource:
@@ -51,23 +48,23 @@ class PreparedSource:
 
 
 _lock = threading.Lock()
-_lately: OrderedDict[_Key, PreparedSource] = OrderedDict()
-_alive: WeakValueDictionary[_Key, PreparedSource] = WeakValueDictionary()
+_lately: list[PreparedSource] = []  # the newest last
+_alive: WeakSet[PreparedSource] = WeakSet()
 
 
 def prepare(source: Source) -> PreparedSource:
     """What is known of a source, or of an equal one that was set lately."""
-    key = source.text, source.marks
     with _lock:
-        found = _lately.get(key) or _alive.get(key)
+        # They are compared one by one: a long text takes longer to hash than to be told from others.
+        known = (one for one in (*reversed(_lately), *_alive) if _says(one.text.source, source))
+        found = next(known, None)
         if found is None:
-            found = _alive[key] = PreparedSource(source)
-        _lately[key] = found
-        _lately.move_to_end(key)
-        chars = sum(len(text) for text, _ in _lately)
+            found = PreparedSource(source)
+            _alive.add(found)
+        _lately[:] = [*(one for one in _lately if one is not found), found]
+        chars = sum(len(one.text.source.text) for one in _lately)
         while _lately and (len(_lately) > _MOST_SOURCES or chars > _MOST_CHARS):
-            (text, _), _ = _lately.popitem(last=False)
-            chars -= len(text)
+            chars -= len(_lately.pop(0).text.source.text)
         return found
 
 
@@ -75,3 +72,7 @@ def may_have_clusters(text: str) -> bool:
     """Whether characters of a text may be drawn together, as units that a font has glyphs for."""
     codes, _ = census(text)
     return bool((may_join(codes) | may_be_unit(codes)).any())
+
+
+def _says(one: Source, other: Source) -> bool:
+    return one is other or (one.text == other.text and one.marks == other.marks)

@@ -8,7 +8,7 @@ import threading
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import islice
@@ -28,6 +28,8 @@ from snapshot.raster.face import Face, load_face
 from snapshot.raster.png import encode_png
 from snapshot.raster.user_font import user_face
 from snapshot.redaction import Redactor
+from snapshot.source.repeats import original_span
+from snapshot.source.run_marks import run_marks_in, with_run_marks
 from snapshot.source.source import Source, source_of
 from snapshot.typeset.grid import Grid, set_pages
 from snapshot.typeset.lines import set_lines
@@ -52,6 +54,7 @@ class Page:
         width, height: its size in pixels.
         start, stop: half-open span of source text on it; the spans of all pages partition the source.
         tokens: input tokens it is billed by the layout's reader.
+        runs: number and text of each run of random characters that has a mark on the page.
     """
 
     number: int
@@ -61,6 +64,7 @@ class Page:
     start: int
     stop: int
     tokens: int
+    runs: tuple[tuple[int, str], ...] = field(default=(), repr=False)
 
     @property
     def chars(self) -> int:
@@ -225,7 +229,8 @@ class Typesetter:
             scanlines = blitter.scanlines(grid.cells, height, into=local.scanlines)
             png = encode_png(scanlines, layout.width, blitter.depth, compressor)
             tokens = layout.billing.tokens(layout.width, height)
-            return Page(number, png, layout.width, height, grid.start, grid.stop, tokens)
+            runs = run_marks_in(source, grid.start, grid.stop)
+            return Page(number, png, layout.width, height, grid.start, grid.stop, tokens, runs)
 
         grids = enumerate(self.grids(source, atlas, start=start, stop=stop, compiled=compiled), 1)
         threads = threads or _processors()
@@ -314,7 +319,7 @@ def render(
     font: str | Path | None = None,
     reasoning: bool = True,
     repeats: bool = False,
-    runs: bool = False,
+    runs: bool = True,
     threads: int | None = None,
     compress: str = "default",
     redact: bool | Redactor = True,
@@ -322,15 +327,15 @@ def render(
     """Render a text or a transcript as pages for a model.
 
     Args:
-        source: a text, taken as it is; a transcript; or source text made before.
+        source: a text; a transcript; or source text made before, which is taken as it is.
         model: id of the model that will look at the pages, by any route.
         layout: a layout, or the name of one, in place of the model's own.
         font: a font file to use before the layout's own face.
         reasoning: include what the model thought, where `source` is a transcript.
         repeats: print references in place of lines of a transcript that were shown before; spans are then
-            those of `source_of(transcript, repeats=True)`.
-        runs: with `repeats`, print marks in place of runs of more than 64 random characters as well, as
-            `snapshot render` does; `Source.runs` has their texts.
+            those of `source_of(transcript, repeats=True, runs=runs)`, and of the text without marks if not.
+        runs: print marks in place of runs of more than 64 random characters, which no reader can be trusted
+            with; `Page.runs` has their texts.
         threads: how many pages are made at once; the bytes do not depend on it.
         compress: "default", "fast" (large files, soon done) or "small" (slow); the pixels are the same.
         redact: replace the credentials in a transcript, or a redactor of one's own, which then says how
@@ -346,8 +351,17 @@ def render(
 
             redactor = redact if isinstance(redact, Redactor) else Redactor()
             source = redactor.transcript(source)
-        source = source_of(source, reasoning=reasoning, repeats=repeats, runs=runs)
-    elif isinstance(source, str):
-        source = Source(source)
+        given = source_of(source, reasoning=reasoning, repeats=repeats, runs=repeats and runs)
+    else:
+        given = Source(source) if isinstance(source, str) else source
+    marked = runs and not given.repeats and not isinstance(source, Source)
+    printed = with_run_marks(given) if marked else given
     chosen = layout if isinstance(layout, Layout) else layout_for(model, name=layout)
-    return Typesetter(chosen, font=font).pages(source, threads=threads, compress=compress)
+    pages = Typesetter(chosen, font=font).pages(printed, threads=threads, compress=compress)
+    return pages if printed is given else (_with_original_span(page, printed) for page in pages)
+
+
+def _with_original_span(page: Page, printed: Source) -> Page:
+    """The page with the span of the text without marks."""
+    start, stop = original_span(printed, page.start, page.stop)
+    return replace(page, start=start, stop=stop)

@@ -167,8 +167,8 @@ def page_png(archive: Archive, number: int) -> bytes | None:
     number -= len(archive.pages)
     for part in archive.parts:
         if 1 <= number <= len(part.pages):
-            listed = tuple((*span, name) for span, name in zip(part.pages, part.tiers, strict=True))
-            return _drawn(part.source, Pagination.of(part.source, listed), number)
+            pages = Pagination.of(part.printed, part.listed, starts=part.starts)
+            return _drawn(part.printed, pages, number)
         number -= len(part.pages) or 1
     return None
 

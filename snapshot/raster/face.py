@@ -94,6 +94,11 @@ def load_face(name: str) -> Face:
     Raises:
         FontError: no such face file, an error in it, or its font is not installed.
     """
+    return _loaded(name, can_shape())
+
+
+@lru_cache(maxsize=32)
+def _loaded(name: str, shapes: bool) -> Face:
     table = _read(name)
     try:
         cell, baseline, levels = tuple(table["cell"]), table["baseline"], table["levels"]
@@ -103,7 +108,6 @@ def load_face(name: str) -> Face:
     folder = (locate("fonts") / name).parent
     drawn = folder / table["drawn"] if "drawn" in table else None
     fallback, missing = [], []
-    shapes = can_shape()
     for helper in table.get("fallback", ()):
         other = helper if folder == locate("fonts") else str(folder / helper)
         for member, described in _members(other, _read(other)):

@@ -17,19 +17,24 @@ from numpy.typing import NDArray
 
 from snapshot.raster.face import Face
 
-__all__ = ["NONE", "UP", "filters_of", "subtract_above"]
+__all__ = ["NONE", "UP", "filters_for", "filters_of", "subtract_above"]
 
 NONE, UP = 0, 2
 """Filter bytes: bytes as they are; each byte less the one above it, modulo 256."""
 
 
 def filters_of(face: Face) -> NDArray[np.uint8]:
-    """The filter byte of each pixel row of a cell: `NONE` or `UP`, uint8, shape (cell height,).
+    """The filter byte of each pixel row of a cell of a face: `NONE` or `UP`, uint8, shape (cell height,)."""
+    return filters_for(face.cell[1], face.baseline)
+
+
+def filters_for(height: int, baseline: int) -> NDArray[np.uint8]:
+    """The same for cells of a height in pixels, with so many rows above the line that letters stand on.
 
     The first row's is always `NONE`: it stands below another row of text, or below nothing.
     """
-    filters = np.full(face.cell[1], NONE, np.uint8)
-    filters[1 : max(1, face.baseline)] = UP
+    filters = np.full(height, NONE, np.uint8)
+    filters[1 : max(1, baseline)] = UP
     return filters
 
 

@@ -144,7 +144,8 @@ def _openai(at: int, role: str, message: dict[str, Any]) -> Iterator[Piece]:
     content, calls = message.get("content"), message.get("tool_calls")
     if role == "tool":
         yield Piece(at, role, "result", _text_of(message, "tool_call_id"))
-    if content is not None or not (role == "assistant" and (calls or message.get("refusal"))):
+    said = calls or message.get("refusal") or message.get("audio")
+    if content is not None or not (role == "assistant" and said):
         blocks = _blocks(at, role, content, block=_openai_block)
         yield from (replace(bit, within=role == "tool") for bit in blocks)
     for call in calls if isinstance(calls, list) else ():
@@ -159,6 +160,8 @@ def _openai(at: int, role: str, message: dict[str, Any]) -> Iterator[Piece]:
         yield Piece(at, role, "bad", value="has `tool_calls` that are no list of calls")
     if message.get("refusal"):
         yield Piece(at, role, "text", value=_text_of(message, "refusal"))
+    if message.get("audio"):
+        yield Piece(at, role, "other")
 
 
 def _openai_block(at: int, role: str, block: dict[str, Any]) -> Iterator[Piece]:
@@ -201,7 +204,8 @@ def _item(at: int, item: dict[str, Any]) -> Iterator[Piece]:
             blocks = _blocks(at, "tool", output, block=_openai_block)
             yield from (replace(bit, within=True) for bit in blocks)
     elif name in ("function_call", "custom_tool_call") or (name.endswith("_call") and call_id):
-        yield Piece(at, "assistant", "call", call_id, _text_of(item, "name") or name, item=item_id)
+        kept = "" if name in ("function_call", "custom_tool_call") else name
+        yield Piece(at, "assistant", "call", call_id, _text_of(item, "name") or kept, item=item_id)
         if name == "function_call" and not isinstance(item.get("arguments"), str):
             yield Piece(at, "assistant", "bad", value="has a call whose arguments are no text")
     elif family == "reasoning":

@@ -245,23 +245,40 @@ def _parity(bits: list[Piece], noun: str) -> Iterator[str]:
 
 
 def _provider_pairs(bits: list[Piece], noun: str) -> Iterator[str]:
-    """A provider's own tools: call and result in one message, but for calls at the end that still run."""
-    by_message = _grouped(bits)
-    for at, group in by_message.items():
+    """A provider's own tools: call and result in one turn, the result in another message only where the call
+    ended its own, beside calls of the caller's tools."""
+    running: list[Piece] = []
+    group: list[Piece] = []
+    for group in _grouped(bits).values():
+        if group[0].role not in ("assistant", "model"):
+            if any(bit.kind != "result" and not bit.within for bit in group):
+                yield from _without_result(running, noun)
+                running = []
+            continue
         waiting: list[Piece] = []
         for bit in group:
             if bit.kind == "provider-call":
                 waiting.append(bit)
             elif bit.kind == "provider-result":
                 call = next((call for call in waiting if call.pair == bit.pair), None)
-                if call is None:
-                    yield f"{noun} {at} has a {bit.name} without its call {bit.pair!r} before it"
-                else:
+                if call is not None:
                     waiting.remove(call)
-        running = group[len(group) - len(waiting) :] if at == max(by_message) else []
-        if waiting != running:
-            for call in waiting:
-                yield f"{noun} {at} has a {call.name} {call.pair!r} without its result"
+                elif bit.pair and bit.pair in (call.pair for call in running):
+                    running = [call for call in running if call.pair != bit.pair]
+                else:
+                    yield f"{noun} {bit.at} has a {bit.name} without its call {bit.pair!r} before it"
+        own = [bit for bit in group if bit.kind != "call"]
+        if waiting == own[len(own) - len(waiting) :]:
+            running += waiting
+        else:
+            yield from _without_result(waiting, noun)
+    if group and group[-1].kind not in ("provider-call", "call", "result") and not group[-1].within:
+        yield from _without_result(running, noun)
+
+
+def _without_result(calls: list[Piece], noun: str) -> Iterator[str]:
+    for call in calls:
+        yield f"{noun} {call.at} has a {call.name} {call.pair!r} without its result"
 
 
 def _ends_in_thinking(bits: list[Piece], noun: str) -> Iterator[str]:

@@ -154,9 +154,9 @@ def _is_sound(message: Message) -> bool:
         made = raw.get("tool_calls") or []
         if not isinstance(made, list) or not all(map(_is_sound_call, made)):
             return False
-        if not (content or made or raw.get("refusal") or role == "tool") or not _is_sound_content(
-            content, role
-        ):
+        if not (
+            content or made or raw.get("refusal") or raw.get("audio") or role == "tool"
+        ) or not _is_sound_content(content, role):
             return False
         used += [call.get("id") for call in made]
         answered += [raw.get("tool_call_id")] if role == "tool" else []

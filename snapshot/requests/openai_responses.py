@@ -180,6 +180,8 @@ def _is_sound(message: Message) -> bool:
                 return False
         elif kind.endswith(("_call", "_output")) and (item.get("call_id") or kind.startswith("local_shell")):
             named.append(item.get("call_id") or item.get("id"))
+            if kind in ("function_call", "custom_tool_call") and not item.get("name"):
+                return False
             if kind == "function_call" and not isinstance(item.get("arguments"), str):
                 return False
             if kind == "function_call_output" and item.get("output") is None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from snapshot.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult, Transcript
 from snapshot.requests.fallback_text import blank, call_in_words
-from snapshot.requests.tool_pairing import Batch, arrange, mended, no_result, pair, renamed
+from snapshot.requests.tool_pairing import Batch, arrange, mended, no_result, pair, renamed, torn
 
 __all__ = ["Step", "plan"]
 
@@ -48,8 +48,10 @@ def plan(transcript: Transcript, formats: frozenset[str], sound: Callable[[Messa
     own = transcript.format in formats
     last = max((n for n, message in enumerate(transcript.messages) if _visible(message)), default=-1)
     prepared: list[Message] = []
-    for number, found in enumerate(_placed(transcript.messages)):
-        message, _ = mended(found, last=number == last)
+    placed = _placed(transcript.messages)
+    half = torn(placed, last=last)
+    for number, found in enumerate(placed):
+        message, _ = mended(found, half.get(number, frozenset()))
         sendable = own and message.raw and _sends(message, sound)
         prepared.append(message if sendable else replace(message, raw=()))
     ids = _Ids()
@@ -66,6 +68,8 @@ def plan(transcript: Transcript, formats: frozenset[str], sound: Callable[[Messa
 
 
 def _sends(message: Message, sound: Callable[[Message], bool]) -> bool:
+    if not all(part.name for part in message.parts if isinstance(part, ToolCall)):
+        return False
     try:
         return sound(message)
     except RecursionError:  # nested more deeply than any API takes

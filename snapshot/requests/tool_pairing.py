@@ -4,13 +4,13 @@ A result answers a call with its id that stands before it, however far: other me
 user's words among them. Ids that occur several times are told apart by order. A result that no call waits for
 is an orphan, a call that nothing answers gets a result that says so, once something follows it.
 
-What a provider runs itself (`snapshot.parts.kinds`) is paired within one message of the assistant.
+What a provider runs itself (`snapshot.parts.kinds`) is paired within a turn of the assistant.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from typing import Any, TypeAlias, cast
@@ -275,45 +275,75 @@ def with_ids(value: Any, names: Mapping[str, Sequence[str]], seen: Counter[str] 
 # --- tools that the provider runs
 
 
-def torn(parts: Sequence[Part], *, last: bool = False) -> frozenset[int]:
-    """Numbers of the parts that are half of a pair of call and result of a provider's own tool.
+def torn(messages: Sequence[Message], *, last: int = -1) -> dict[int, frozenset[int]]:
+    """By number of the message, parts that are half of a pair of call and result of a provider's own tool.
+
+    A call at the end of a message, alone or before calls of the caller's own tools, may go on in the
+    assistant's next message of the turn: code that calls such a tool waits for it.
 
     Args:
-        parts: of one message of the assistant.
-        last: whether nothing follows it. Calls at its end may still be running then, those of one API: what
-            is another's becomes words, behind which none runs.
+        messages: in order; only the assistant's are looked at, and the user's words end a turn.
+        last: number of the message that nothing follows but results: what runs there goes on.
     """
-    half: set[int] = set()
-    waiting: dict[str, deque[int]] = defaultdict(deque)
-    for number, part in enumerate(parts):
-        family = family_of(part)
-        if family == "provider-call" and isinstance(part, Opaque):
-            waiting[pair_id(part)].append(number)
-        elif family == "provider-result" and isinstance(part, Opaque):
-            queue = waiting[pair_id(part)]
-            if queue:
-                queue.popleft()
+    half: defaultdict[int, set[int]] = defaultdict(set)
+    running: list[tuple[str, Place]] = []
+
+    def end_turn() -> None:
+        for _, (at, place) in running:
+            half[at].add(place)
+        running.clear()
+
+    for number, message in enumerate(messages):
+        if message.role != "assistant":
+            if any(not isinstance(part, ToolResult) for part in message.parts):
+                end_turn()
+            continue
+        waiting: list[tuple[str, Place]] = []
+        for place, part in enumerate(message.parts):
+            family = family_of(part)
+            if family == "provider-call" and isinstance(part, Opaque):
+                waiting.append((pair_id(part), (number, place)))
+            elif family == "provider-result" and isinstance(part, Opaque):
+                name = pair_id(part)
+                here = [call for call in waiting if call[0] == name]
+                before = [call for call in running if call[0] == name != ""]
+                if here:
+                    waiting.remove(here[0])
+                elif before:
+                    running.remove(before[0])
+                else:
+                    half[number].add(place)
+        runs = _running(message.parts, {place for _, (_, place) in waiting})
+        half[number] |= {place for _, (_, place) in waiting} - runs
+        running += [call for call in waiting if call[1][1] in runs]
+        if number == last:
+            if message.parts and isinstance(message.parts[-1], ToolCall):
+                running.clear()
             else:
-                half.add(number)
-    open_calls = {number for queue in waiting.values() for number in queue}
-    if last:
-        runs = [number for number in open_calls if _api(parts[number]) == _api(parts[-1])]
-        at = len(parts) - 1
-        while at in runs:
-            open_calls.remove(at)
-            at -= 1
-    return frozenset(half | open_calls)
+                running = [call for call in running if call[1][0] != number]
+    end_turn()
+    return {number: frozenset(places) for number, places in half.items() if places}
+
+
+def _running(parts: Sequence[Part], open_calls: Set[int]) -> set[int]:
+    """Of the calls without a result those at the end, of one API: what is another's becomes words, behind
+    which none runs. Calls of the caller's own tools may stand among them."""
+    found: set[int] = set()
+    for place in reversed(range(len(parts))):
+        if isinstance(parts[place], ToolCall):
+            continue
+        if place not in open_calls or (found and _api(parts[place]) != _api(parts[max(found)])):
+            break
+        found.add(place)
+    return found
 
 
 def _api(part: Part) -> str:
     return api_of(part) if isinstance(part, Opaque) else ""
 
 
-def mended(message: Message, *, last: bool = False) -> tuple[Message, int]:
+def mended(message: Message, half: Set[int] = frozenset()) -> tuple[Message, int]:
     """The message with words in place of torn halves, and how many there were; itself if there are none."""
-    if not any(isinstance(part, Opaque) for part in message.parts):
-        return message, 0
-    half = torn(message.parts, last=last)
     if message.role != "assistant":  # where the provider's own tools have no place
         half = frozenset(
             number

@@ -22,11 +22,20 @@ from dataclasses import dataclass, replace
 
 from snapshot.source.folding import folded
 from snapshot.source.known_lines import follows
-from snapshot.source.marks import ELIDED
+from snapshot.source.marks import ELIDED, RUN_MARK, SCOPE
 from snapshot.source.random_runs import random_runs
 from snapshot.source.text import Elision, Moved, Repeat, Source, marks_of
 
-__all__ = ["VERSION", "NumberedRun", "folded_with_runs", "forget", "numbered_runs", "with_whole_runs"]
+__all__ = [
+    "VERSION",
+    "NumberedRun",
+    "folded_with_runs",
+    "forget",
+    "numbered_runs",
+    "run_marks_in",
+    "with_run_marks",
+    "with_whole_runs",
+]
 
 VERSION = 1
 """Version of what is taken for a run of random characters, and of its mark, that archives tell."""
@@ -102,9 +111,14 @@ class _Known:
         if marked is None:
             marked = _Marked(source, self.runs(source), self.texts(source))
             self._marked = [*self._marked, (source, marked)][-_MOST:]
-        found = marked.folded(visible_from)
+        found = marked.folded(visible_from, repeats=True)
         self._told = [*self._told, (source, visible_from, found)][-_FOLDS:]
         return found
+
+    def marked(self, source: Source) -> Source:
+        """The source with marks alone."""
+        runs = self.runs(source)
+        return _Marked(source, runs, self.texts(source)).folded(0, repeats=False) if runs else source
 
 
 class _Marked:
@@ -143,21 +157,21 @@ class _Marked:
             lineage=None,
         )
 
-    def folded(self, visible_from: int) -> Source:
+    def folded(self, visible_from: int, *, repeats: bool) -> Source:
         """The source as it was given up to an offset, or to the end of the run that it is in, and from there
-        on with marks and references."""
+        on with marks, and with references to earlier lines if those are wanted."""
         given, spans = self.given, self.spans
         first = bisect_left(spans, visible_from, key=lambda span: span.original_start)
         edge = max(visible_from, spans[first - 1].original_stop if first else 0)
         if edge >= len(given.text):
             return given
         begin = Moved(spans)(edge)
-        told = folded(self.source, begin, numbered=True)
+        told = folded(self.source, begin, numbered=True) if repeats else self.source
         shift = edge - begin  # of what is printed
-        repeats = self._repeats(told, spans[first:], shift)
+        found = self._repeats(told, spans[first:], shift)
         text = given.text[:edge] + told.text[begin:]
-        to_printed = Moved(repeats)
-        own = (at for repeat in repeats for at in marks_of(text, repeat))
+        to_printed = Moved(found)
+        own = (at for repeat in found for at in marks_of(text, repeat))
         return replace(
             given,
             text=text,
@@ -166,7 +180,7 @@ class _Marked:
             elisions=tuple(
                 Elision(to_printed(one.offset), one.media_type, one.size) for one in given.elisions
             ),
-            repeats=tuple(repeats),
+            repeats=tuple(found),
             runs=self.texts,
             lineage=None,
         )
@@ -204,7 +218,7 @@ class _Lately:
         self._lock = threading.RLock()
 
     def known(self, source: Source) -> _Known:
-        if len(source.text) < _FEW:
+        if len(source.text) < _FEW or not _is_conversation(source):  # nothing that goes on
             known = _Known()
             known.follow(source)
             return known
@@ -222,6 +236,15 @@ class _Lately:
         with self._lock:
             return self.known(source).folded(source, visible_from, until)
 
+    def marked(self, source: Source) -> Source:
+        with self._lock:
+            return self.known(source).marked(source)
+
+
+def _is_conversation(source: Source) -> bool:
+    """Whether a source is of entries, and no document."""
+    return bool(source.marks) and source.text[source.marks[0]] == SCOPE
+
 
 def _is_of(source: Source, known: Source) -> bool:
     return follows(source, known) if len(source.text) >= len(known.text) else follows(known, source)
@@ -238,6 +261,25 @@ def folded_with_runs(source: Source, visible_from: int, until: int | None = None
 def numbered_runs(source: Source) -> tuple[NumberedRun, ...]:
     """The runs of a source as it was written, in order."""
     return tuple(_lately.known(source).runs(source))
+
+
+def with_run_marks(source: Source) -> Source:
+    """The source with marks in place of its runs of random characters, and no references to earlier lines."""
+    return _lately.marked(source)
+
+
+def run_marks_in(printed: Source, start: int, stop: int) -> tuple[tuple[int, str], ...]:
+    """Number and text of each run that has a mark in a half-open span of a printed text, in order."""
+    if not printed.runs:
+        return ()
+    found: dict[int, str] = {}
+    first = bisect_right(printed.repeats, start, key=lambda one: one.stop)
+    for one in printed.repeats[first:]:
+        if one.start >= stop:
+            break
+        if mark := RUN_MARK.match(printed.text, one.start):
+            found[int(mark[1])] = printed.runs[int(mark[1]) - 1]
+    return tuple(found.items())
 
 
 def with_whole_runs(printed: Source, start: int, stop: int) -> tuple[int, int]:

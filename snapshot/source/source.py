@@ -59,10 +59,16 @@ def source_of(
         transcript: what to print.
         reasoning: include what the model thought.
         repeats: print references in place of blocks of lines that were shown before (see `fold_repeats`).
-        runs: with `repeats`, print marks in place of runs of random characters as well.
+        runs: print marks in place of runs of random characters (see `snapshot.source.run_marks`).
     """
     source = _written(transcript, reasoning=reasoning)
-    return fold_repeats(source, runs=runs) if repeats else source
+    if repeats:
+        return fold_repeats(source, runs=runs)
+    if runs:
+        from snapshot.source.run_marks import with_run_marks
+
+        return with_run_marks(source)
+    return source
 
 
 def _written(transcript: Transcript, *, reasoning: bool) -> Source:

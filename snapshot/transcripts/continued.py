@@ -4,10 +4,7 @@ A harness hands over the same list before every request, a little longer each ti
 `from_messages` gives, and the same objects for messages that it has read before.
 
 A list may be changed in place, at any depth, and a part of it that was is read again: before a message is
-taken from an earlier reading, everything in it is compared. Where all lists and dictionaries are the same
-objects as before, it is enough that each holds the same objects as before, in the same order, since strings
-and numbers cannot change; that is one quick pass. Elsewhere (a body that was parsed anew, a message that was
-replaced by its like) the values are compared themselves, with their types and the order of their keys.
+taken from an earlier reading, everything in it is compared, see `watched`.
 
 What follows is read by itself, and only put behind what is known where nothing can reach across: the speaker
 changes, no call id is used on both sides, the format stays, and the reader has nothing to report. Else all is
@@ -21,27 +18,33 @@ import threading
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain
-from operator import is_
+from itertools import compress, count
+from operator import ne
 from typing import Any, Protocol, cast
 
 from snapshot.errors import TranscriptError
-from snapshot.messages import Diagnostic, Message, ToolCall, Transcript
-from snapshot.transcripts.io.json_values import plain
-from snapshot.transcripts.loading import detected, from_messages, with_rows
+from snapshot.messages import Diagnostic, Message, ToolCall, ToolResult, Transcript
+from snapshot.transcripts.io.json_values import as_object, as_text, plain
+from snapshot.transcripts.loading import Read, Rows, detected, from_messages, read
+from snapshot.transcripts.watched import Block, Dump, HostList, digest
 
 __all__ = ["Note", "continued", "forget", "notes_on", "rows_of"]
-
-Rows = tuple[tuple[int, ...], ...]
 
 # Readings that are kept, and their items together, but for the newest one.
 _MOST, _MOST_ITEMS = 32, 1 << 16
 # Formats whose messages can be read apart, and the key that holds them in a body.
 _KEYS = {
-    "anthropic": "messages", "openai-chat": "messages", "openai-responses": "input", "langchain": "messages"
+    "anthropic": "messages", "openai-chat": "messages", "openai-responses": "input", "gemini": "contents",
+    "langchain": "messages", "pydantic-ai": "messages", "inspect-ai": "messages", "smolagents": "messages",
 }  # fmt: skip
-# Who LangChain's messages are from, by their types.
-_SPEAKERS = {"human": "user", "system": "user", "ai": "assistant", "tool": "tool", "function": "tool"}
+# Those in which a result belongs to a call because it comes behind it.
+_BY_PLACE = frozenset(("gemini", "smolagents"))
+# Who messages are from: LangChain's by their types, Pydantic AI's by their kinds, smolagents' by their roles.
+_SPEAKERS = {
+    "human": "user", "system": "user", "ai": "assistant", "tool": "tool", "function": "tool",
+    "request": "user", "response": "assistant", "tool-call": "assistant", "tool-response": "tool",
+    "model": "assistant", "assistant": "assistant",
+}  # fmt: skip
 # Below this, a format is a guess from messages that fit several.
 _A_GUESS = 0.5
 # What a reader may report of a stretch that is read apart: of words of a harness, of a call that still runs.
@@ -52,15 +55,16 @@ _HARMLESS = frozenset(("harness-words", _OPEN))
 _TRIES, _BACK, _PLACES = 4, 64, 8
 _NUMBER = re.compile(r"\d+")
 _BLOCK = 64  # items that are compared at once
-_DICT, _LIST, _FLOAT, _BYTES = object(), object(), object(), object()
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where reading can go on: number of an item, and of the message that it becomes."""
+    """Where reading can go on: number of an item, and of the message that it becomes; how many ids of calls
+    were made up before it."""
 
     item: int
     message: int
+    invented: int
 
 
 class Note(Protocol):
@@ -73,154 +77,93 @@ class Note(Protocol):
     count: int
 
 
-class _Value:
-    """Plain data as it was.
-
-    Attributes:
-        tokens: keys and leaves in order, with marks for containers and their sizes.
-        dicts, lists: its containers.
-        loose: whether there is something in it that may change unseen, such as an object of an SDK.
-    """
-
-    __slots__ = ("dicts", "lists", "loose", "tokens")
-
-    def __init__(self, value: object) -> None:
-        self.tokens: list[object] = []
-        self.dicts: list[dict[Any, Any]] = []
-        self.lists: list[list[Any]] = []
-        self.loose = False
-        self._walk(value)
-
-    def _walk(self, value: object) -> None:
-        tokens = self.tokens
-        kind = type(value)
-        if kind is str or value is None or kind is bool or kind is int:
-            tokens.append(value)
-        elif kind is dict:
-            table = cast("dict[Any, Any]", value)
-            self.dicts.append(table)
-            tokens += (_DICT, len(table))
-            for key, item in table.items():
-                tokens.append(key)
-                self._walk(item)
-        elif kind is list:
-            items = cast("list[Any]", value)
-            self.lists.append(items)
-            tokens += (_LIST, len(items))
-            for item in items:
-                self._walk(item)
-        elif isinstance(value, float):
-            tokens += (_FLOAT, repr(value))
-        elif kind is bytes:
-            tokens += (_BYTES, value)
-        else:
-            self.loose = True
-            simple = plain(value)
-            if type(simple) is kind or not isinstance(simple, dict | list | str | int | float | None):
-                simple = repr(simple)
-            self._walk(simple)
-
-    def is_as(self, other: _Value) -> bool:
-        """Whether two values are the same for every reader."""
-        return self.tokens == other.tokens and all(map(is_, map(type, self.tokens), map(type, other.tokens)))
-
-
-class _Block:
-    """Some of the items of a conversation as they were, so few that looking at them thrice is no more than
-    once."""
-
-    __slots__ = ("_dicts", "_entries", "_items", "_keys", "_lists", "_loose", "_sizes", "_values", "was")
-
-    def __init__(self, items: Sequence[object], was: Sequence[_Value]) -> None:
-        self._items, self.was = list(items), list(was)
-        self._dicts = [table for value in was for table in value.dicts]
-        self._lists = [listed for value in was for listed in value.lists]
-        self._loose = any(value.loose for value in was)
-        self._sizes = list(map(len, self._dicts)), list(map(len, self._lists))
-        self._keys = list(chain.from_iterable(self._dicts))
-        self._values = list(chain.from_iterable(map(dict.values, self._dicts)))
-        self._entries = list(chain.from_iterable(self._lists))
-
-    def is_untouched(self, items: Sequence[object]) -> bool:
-        """Whether these are the items, and all that they hold are the same objects."""
-        return (
-            not self._loose
-            and len(items) == len(self._items)
-            and all(map(is_, items, self._items))
-            and list(map(len, self._dicts)) == self._sizes[0]
-            and list(map(len, self._lists)) == self._sizes[1]
-            and all(map(is_, chain.from_iterable(self._dicts), self._keys))
-            and all(map(is_, chain.from_iterable(map(dict.values, self._dicts)), self._values))
-            and all(map(is_, chain.from_iterable(self._lists), self._entries))
-        )
-
-
 class _Reading:
     """A conversation that was read: the items it came in, as they were, what they said, and where each
     message stands among them."""
 
-    def __init__(self, envelope: _Value, items: Sequence[object], transcript: Transcript, rows: Rows) -> None:
-        self.envelope = envelope
-        self.transcript, self.rows = transcript, rows
+    def __init__(self, given: _Given, dumped: Sequence[object], read: Read) -> None:
+        self.envelope, self._dump = given.envelope, given.dump
+        self.transcript, self.rows, self._invented = read
         self.size = 0
         self.places: list[_Place] = []
         self.notes: dict[str, Note] = {}
-        self._blocks: list[_Block] = []  # all but the last are full
-        self._ids: dict[str, int] = {}  # of calls, each with the number of its message
+        self._blocks: list[Block] = []  # all but the last are full
+        # Of calls and of results, the ids, each with the number of its message; and of how many messages.
+        self._calls: dict[str, int] = {}
+        self._results: dict[str, int] = {}
         self._known_ids = 0
-        self._take(items)
+        # Of Pydantic AI's requests, each with the number of the first that says it.
+        self._instructions: list[tuple[int, str]] = []
+        self._take(given.items, dumped, 0)
 
-    def _take(self, items: Sequence[object], behind: int | None = None) -> None:
-        """Remember how items are now that follow the first ones, or all."""
-        size = self.size if behind is None else behind
-        self.notes = {key: note for key, note in self.notes.items() if note.count <= size}
-        full, rest = divmod(size, _BLOCK)
-        was = self._blocks[full].was[:rest] if rest else []
+    def _take(self, items: Sequence[object], dumped: Sequence[object], behind: int) -> None:
+        """Remember how items are now that follow the first ones, given as plain data too."""
+        self.notes = {key: note for key, note in self.notes.items() if note.count <= behind}
+        if self.transcript.format == "pydantic-ai":
+            self._take_instructions(dumped, behind)
+        full, rest = divmod(behind, _BLOCK)
+        was = self._blocks[full].said[:rest] if rest else []
         del self._blocks[full:]
         for start in range(full * _BLOCK, len(items), _BLOCK):
             stop = min(start + _BLOCK, len(items))
-            was += [_Value(items[at]) for at in range(start + len(was), stop)]
-            self._blocks.append(_Block(items[start:stop], was))
+            was += map(digest, dumped[start + len(was) - behind : stop - behind])
+            self._blocks.append(Block(items[start:stop], was))
             was = []
         self.size = len(items)
 
-    def same(self, items: Sequence[object]) -> int:
+    def _take_instructions(self, dumped: Sequence[object], behind: int) -> None:
+        told = self._instructions
+        while told and told[-1][0] >= behind:
+            told.pop()
+        for at, item in enumerate(dumped, behind):
+            said = as_text((as_object(item) or {}).get("instructions"))
+            if said and (not told or told[-1][1] != said):
+                told.append((at, said))
+
+    def same(self, given: _Given) -> int:
         """How many items a list begins with that say what they said."""
+        if not (self.envelope == given.envelope and self._dump == given.dump):
+            return 0
         for number, block in enumerate(self._blocks):
             start = number * _BLOCK
-            here = items[start : start + len(block.was)]
+            here = given.items[start : start + len(block.said)]
             if block.is_untouched(here):
                 continue
-            now = [_Value(item) for item in here]
-            first = next(
-                (at for at, (new, old) in enumerate(zip(now, block.was, strict=False)) if not new.is_as(old)),
-                len(now),
-            )
-            if first < len(block.was):
-                return start + first
-            self._blocks[number] = _Block(here, now)  # other objects that say the same
+            same = self._alike(block, here)
+            if same < len(block.said):
+                return start + same
+            block.see(here)
         return self.size
 
-    def is_untouched(self, items: Sequence[object]) -> bool:
-        """Whether these are the items, and all that they hold are the same objects."""
+    def is_as(self, items: Sequence[object]) -> bool:
+        """Whether these items say what was read."""
+        spans = (items[start : start + _BLOCK] for start in range(0, self.size, _BLOCK))
         return len(items) == self.size and all(
-            block.is_untouched(items[number * _BLOCK : (number + 1) * _BLOCK])
-            for number, block in enumerate(self._blocks)
+            block.is_untouched(here) or self._alike(block, here) == len(here)
+            for block, here in zip(self._blocks, spans, strict=True)
         )
 
-    def go_on(self, items: Sequence[object], same: int) -> bool:
+    def _alike(self, block: Block, here: Sequence[object]) -> int:
+        """How many items begin as those of a block did."""
+        now = map(digest, here if self._dump is None else map(self._dump, here))
+        return next(compress(count(), map(ne, now, block.said)), len(here))
+
+    def go_on(self, given: _Given, same: int) -> bool:
         """Read the items behind the first ones, which are as they were; whether that could be done apart."""
+        items = given.items
         if same == len(items) == self.size:
             return True
         place = next((one for one in reversed(self.places) if 0 < one.item <= same), None)
         if place is None or place.item >= len(items):
             return False
-        apart = _apart(items[place.item :], self.transcript.format)
+        new = given.dumped(place.item, len(items))
+        apart = self._apart(new, place)
         before = self.transcript.messages[: place.message]
         if apart is None:
             return False
-        tail, rows = apart
-        if not _parts_well(before, tail.messages) or self._ids_before(place.message, tail):
+        tail, rows, invented = apart
+        by_place = invented > place.invented or tail.format in _BY_PLACE
+        if not _parts_well(before, tail.messages) or not self._keeps_apart(place.message, tail, by_place):
             return False
         messages = (*before, *_as_before(tail.messages, self.transcript.messages[place.message :]))
         told = [one for one in self.transcript.diagnostics if one.kind != _OPEN]
@@ -228,64 +171,97 @@ class _Reading:
         model = tail.model or self.transcript.model
         self.rows = _moved_rows(self.rows[: place.message], rows, place.item)
         self.transcript = replace(self.transcript, messages=messages, model=model, diagnostics=tuple(told))
+        self._invented = invented
         self.places = [one for one in self.places if one.item <= same]
-        self._take(items, same)
+        self._take(items, new[same - place.item :], same)
         return True
 
-    def _ids_before(self, stop: int, tail: Transcript) -> bool:
-        """Whether calls behind have ids of calls before message `stop`, or none."""
+    def _apart(self, items: Sequence[object], place: _Place) -> Read | None:
+        """Items from a place on, read by themselves as behind what is before them."""
+        told = next((told for at, told in reversed(self._instructions) if at < place.item), "")
+        lead = [{"kind": "request", "parts": [], "instructions": told}] if told else []
+        found = _apart([*lead, *items], self.transcript.format, place.invented)
+        if found is None or not lead:
+            return found
+        transcript, rows, invented = found
+        if rows[:1] != ((0,),) or any(0 in places for places in rows[1:]):
+            return None
+        rows = tuple(tuple(row - 1 for row in places) for places in rows[1:])
+        return replace(transcript, messages=transcript.messages[1:]), rows, invented
+
+    def _keeps_apart(self, stop: int, tail: Transcript, by_place: bool) -> bool:
+        """Whether nothing in the tail can belong to a call before message `stop`: each call behind has an id
+        of its own, and where results go by place none before waits for one."""
         messages = self.transcript.messages
         if self._known_ids > stop:
-            self._ids = {name: at for name, at in self._ids.items() if at < stop}
+            self._calls = {name: at for name, at in self._calls.items() if at < stop}
+            self._results = {name: at for name, at in self._results.items() if at < stop}
             self._known_ids = stop
         for at in range(self._known_ids, stop):
             for part in messages[at].parts:
                 if isinstance(part, ToolCall):
-                    self._ids.setdefault(part.id, at)
+                    self._calls.setdefault(part.id, at)
+                elif isinstance(part, ToolResult):
+                    self._results.setdefault(part.call_id, at)
         self._known_ids = max(self._known_ids, stop)
+        if by_place and len(self._results) < len(self._calls):
+            return False
         calls = [part.id for message in tail.messages for part in message.parts if isinstance(part, ToolCall)]
-        return any(not name or name in self._ids for name in calls)
+        return all(name and name not in self._calls for name in calls)
 
-    def find_place(self, items: Sequence[object]) -> None:
+    def find_place(self, given: _Given) -> None:
         """Find a place near the end of the items from which reading can go on, and keep it."""
-        messages = self.transcript.messages
+        first = max(0, len(given.items) - _BACK)
+        near = [plain(item) for item in given.dumped(first, len(given.items))]
         tries = 0
-        for at in range(len(items) - 1, max(0, len(items) - _BACK), -1):
-            if _side(items[at]) == _side(items[at - 1]) or tries == _TRIES:
+        for at in range(len(near) - 1, 0, -1):
+            if _side(near[at]) == _side(near[at - 1]) or tries == _TRIES:
                 continue
             tries += 1
-            apart = _apart(items[at:], self.transcript.format)
-            if apart is None:
-                continue
-            tail, _ = apart
-            start = len(messages) - len(tail.messages)
-            fits = start > 0 and _parts_well(messages[start - 1 : start], tail.messages)
-            if fits and _alike(tail.messages, messages[start:]):
-                self.places = [*(one for one in self.places if one.item < at), _Place(at, start)][-_PLACES:]
+            if self._is_place(near[at:], first + at):
                 return
+
+    def _is_place(self, items: Sequence[object], at: int) -> bool:
+        """Whether reading can go on from item `at`, with which these begin; if so it is kept."""
+        invented = self._invented
+        apart = self._apart(items, _Place(at, 0, invented))
+        if apart is not None and apart[2] > invented:  # some were made up here: fewer were before
+            invented -= apart[2] - invented
+            apart = self._apart(items, _Place(at, 0, invented))
+        if apart is None:
+            return False
+        messages, tail = self.transcript.messages, apart[0].messages
+        start = len(messages) - len(tail)
+        fits = start > 0 and _parts_well(messages[start - 1 : start], tail)
+        if not (fits and _alike(tail, messages[start:])):
+            return False
+        before = (one for one in self.places if one.item < at)
+        self.places = [*before, _Place(at, start, invented)][-_PLACES:]
+        return True
 
 
 def _side(item: object) -> str:
     """Who an item is from, as far as a look tells."""
-    if not isinstance(item, dict):
+    table = as_object(item)
+    if table is None:
         return ""
-    table = cast("dict[str, object]", item)
-    role, kind = table.get("role"), table.get("type")
-    if role is None and kind in _SPEAKERS:
-        return _SPEAKERS[cast(str, kind)]
-    if role in ("tool", "function") or (isinstance(kind, str) and kind.endswith("_output")):
+    role, kind = table.get("role"), table.get("type") or table.get("kind")
+    known = kind if role is None else role
+    if isinstance(known, str) and known in _SPEAKERS:
+        return _SPEAKERS[known]
+    if isinstance(kind, str) and kind.endswith("_output"):
         return "tool"
-    return "assistant" if role in (None, "assistant") else "user"
+    return "assistant" if role is None else "user"
 
 
-def _apart(items: Sequence[object], name: str) -> tuple[Transcript, Rows] | None:
+def _apart(items: Sequence[object], name: str, invented: int) -> Read | None:
     """Items read by themselves, and the places of the messages among them; None where they are of another
     format, or the reader has to report something."""
     try:
         guess = detected(items)
         if guess is None or (guess.format != name and guess.confidence > _A_GUESS):
             return None
-        found = with_rows(list(items), format=name)
+        found = read(list(items), format=name, invented=invented)
     except TranscriptError:
         return None
     return found if _is_plain(found[0]) else None
@@ -338,7 +314,7 @@ class _Readings:
         self._known: list[_Reading] = []  # the newest last
         self._lock = threading.Lock()
 
-    def take(self, envelope: _Value, items: Sequence[object]) -> tuple[_Reading | None, int]:
+    def take(self, given: _Given) -> tuple[_Reading | None, int]:
         """The reading that goes furthest along with a list, and how far."""
         with self._lock:
             known = self._known
@@ -346,10 +322,8 @@ class _Readings:
         best, most = None, 0
         try:
             for reading in reversed(known):
-                if reading.size > most and reading.envelope.is_as(envelope):
-                    same = reading.same(items)
-                    if same > most:
-                        best, most = reading, same
+                if reading.size > most and (same := reading.same(given)) > most:
+                    best, most = reading, same
         finally:
             with self._lock:
                 self._known = [one for one in known if one is not best] + self._known
@@ -402,7 +376,7 @@ def notes_on(transcript: Transcript, items: Sequence[object]) -> Generator[dict[
         yield None
         return
     try:
-        yield reading.notes if reading.is_untouched(items) else None
+        yield reading.notes if reading.is_as(items) else None
     finally:
         _readings.give(reading)
 
@@ -416,47 +390,64 @@ def continued(value: Sequence[Any] | Mapping[str, Any]) -> Transcript:
     """What `from_messages` gives, at the cost of what is new or changed since the last call with the list.
 
     Args:
-        value: a provider's list of messages, or a body with such a list. It may be changed in place between
-            calls in whatever way.
+        value: a provider's list of messages, a body with such a list, or a framework's own messages as a
+            `HostList`. It may be changed in place between calls in whatever way.
 
     Raises:
         TranscriptError: as `from_messages` does.
     """
-    opened = _opened(value)
-    if opened is None:
+    given = _opened(value)
+    if given is None:
         return from_messages(value)
-    envelope, items = opened
     try:
-        reading, same = _readings.take(envelope, items)
+        reading, same = _readings.take(given)
     except (TypeError, RecursionError):  # what no reader takes: it says so better
-        return from_messages(value)
+        return from_messages(value.plain() if isinstance(value, HostList) else value)
     known = reading.size if reading is not None else 0
-    if reading is not None and reading.go_on(items, same):
-        if known != len(items) or not reading.places:
-            reading.find_place(items)
+    if reading is not None and reading.go_on(given, same):
+        if known != len(given.items) or not reading.places:
+            reading.find_place(given)
         _readings.give(reading)
         return reading.transcript
-    transcript, rows = with_rows(value)
+    dumped = given.dumped(0, len(given.items))
+    found = read(dumped if isinstance(value, HostList) else value)
+    transcript = found[0]
     if transcript.format in _KEYS and _is_plain(transcript):
-        reading = _Reading(envelope, items, transcript, rows)
-        reading.find_place(items)
+        reading = _Reading(given, dumped, found)
+        reading.find_place(given)
         _readings.give(reading)
     elif reading is not None:
         _readings.give(reading)
     return transcript
 
 
-def _opened(value: object) -> tuple[_Value, Sequence[object]] | None:
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A list as it was given: its items, the digest of all that stands around them, how one is dumped."""
+
+    items: Sequence[Any]
+    envelope: bytes
+    dump: Dump | None = None
+
+    def dumped(self, start: int, stop: int) -> list[object]:
+        """Some of the items, dumped where they are a framework's."""
+        some = self.items[start:stop]
+        return list(some if self.dump is None else map(self.dump, some))
+
+
+def _opened(value: object) -> _Given | None:
     """The items of a list or body, and all that stands around them; None for what is neither."""
     try:
+        if isinstance(value, HostList):
+            return _Given(value.messages, b"", value.dump) if value.messages else None
         if isinstance(value, list | tuple):
-            return (_Value(None), cast("Sequence[object]", value)) if value else None
+            return _Given(cast("Sequence[Any]", value), b"") if value else None
         if isinstance(value, dict):
             table = cast("dict[str, Any]", value)
             keys = [key for key in dict.fromkeys(_KEYS.values()) if isinstance(table.get(key), list)]
             if len(keys) == 1 and table[keys[0]]:
                 around = {key: item if key != keys[0] else None for key, item in table.items()}
-                return _Value(around), table[keys[0]]
+                return _Given(table[keys[0]], digest(around))
     except (TypeError, RecursionError):
         pass
     return None

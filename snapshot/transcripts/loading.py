@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Iterator, Sequence
-from typing import Protocol, cast
+from typing import Protocol, TypeAlias, cast
 
 from snapshot.errors import TranscriptError
 from snapshot.messages import Transcript
@@ -18,7 +18,13 @@ from snapshot.transcripts.reading.threads import Conversation, Detection, Thread
 from snapshot.transcripts.reading.unknown import unread
 from snapshot.transcripts.registry import FORMATS, FROM_TEXT, unknown_format
 
-__all__ = ["conversations", "detect", "detected", "from_messages", "load", "with_rows"]
+__all__ = [
+    "Read", "Rows", "conversations", "detect", "detected", "from_messages", "load", "read", "with_rows"
+]  # fmt: skip
+
+Rows: TypeAlias = tuple[tuple[int, ...], ...]
+Read: TypeAlias = tuple[Transcript, Rows, int]
+"""A transcript, the places of its messages in their list, and how many ids of calls had to be made up."""
 
 
 _FORMATS = "snapshot.transcripts.formats"
@@ -165,23 +171,34 @@ def with_rows(
     value: object,
     *,
     format: str | None = None,  # noqa: A002 - as in `load`
-) -> tuple[Transcript, tuple[tuple[int, ...], ...]]:
+) -> tuple[Transcript, Rows]:
     """What `from_messages` gives, and each message's places (from 0) in the list that it was read from.
 
     One item may be several messages (results and words of the user), several items one (results of one
     batch); what stands beside the list has no place.
     """
+    return read(value, format=format)[:2]
+
+
+def read(
+    value: object,
+    *,
+    format: str | None = None,  # noqa: A002 - as in `load`
+    invented: int = 0,
+) -> Read:
+    """What `with_rows` gives, and how many ids were made up; of a list in front of which that many were."""
     if format is not None and format not in FORMATS:
         raise TranscriptError(unknown_format(format))
     try:
         taken = Source.holding(_copied(value))
+        taken.invented = invented
         name = format or ("anthropic" if value == [] else _detected(taken)[0].format)
         reader = _reader(name)
         if name == "text":
             known = ", ".join(name for name in FORMATS if name != "text")
             raise TranscriptError(f"not a list of messages of a known format: {known}")
         transcript = choose(taken, _threads(reader, taken), None).read()
-        return transcript, taken.rows
+        return transcript, taken.rows, taken.invented
     except RecursionError:
         raise TranscriptError(_TOO_DEEP) from None
 

@@ -7,6 +7,7 @@ font, its pages in one layout and another, and the pages of a part of it all sta
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -31,6 +32,8 @@ _STRETCH = 1 << 16
 # asked for, so that a text of any size takes bounded memory.
 _KEPT = 1 << 24
 _LAST_ASCII = 127
+# Characters of a text from which on it is kept what is outside ASCII in it, and how many such texts are kept.
+_LONG, _MOST_LONG = 1 << 20, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,36 @@ class PreparedStretch:
         return PreparedStretch(begin, end, text, segmentation, starts_line, self.folded, self.base, first)
 
 
+class _Foreign:
+    """The different code points outside ASCII of the last long texts; of one that goes on from another, only
+    what is new is looked at."""
+
+    def __init__(self) -> None:
+        self._known: list[tuple[str, NDArray[np.uint32]]] = []  # the newest last
+        self._lock = threading.Lock()
+
+    def of(self, text: str) -> NDArray[np.uint32]:
+        if len(text) < _LONG:
+            return census(text)[0]
+        with self._lock:
+            known = list(self._known)
+        begun = max(
+            (one for one in known if text.startswith(one[0])), key=lambda one: len(one[0]), default=None
+        )
+        if begun is None:
+            codes = census(text)[0]
+        elif len(begun[0]) == len(text):
+            return begun[1]
+        else:
+            codes = np.union1d(begun[1], census(text[len(begun[0]) :])[0])
+        with self._lock:
+            self._known = [*(one for one in known if one is not begun), (text, codes)][-_MOST_LONG:]
+        return codes
+
+
+_foreign = _Foreign()
+
+
 class PreparedText:
     """Source text with its folds and clusters, each worked out once.
 
@@ -96,7 +129,7 @@ class PreparedText:
     @cached_property
     def foreign(self) -> NDArray[np.uint32]:
         """The different code points outside ASCII, ascending."""
-        return census(self.source.text)[0]
+        return _foreign.of(self.source.text)
 
     @cached_property
     def bounds(self) -> tuple[tuple[int, int], ...]:

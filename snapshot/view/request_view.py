@@ -109,12 +109,7 @@ class _Walk:
         if archive is not None:
             self._middle = _Stream(0, archive.printed, archive.listed, profile)
             self._parts = [
-                _Stream(
-                    number,
-                    part.source,
-                    tuple((*span, tier) for span, tier in zip(part.pages, part.tiers, strict=False)),
-                    profile,
-                )
+                _Stream(number, part.printed, part.listed, profile)
                 for number, part in enumerate(archive.parts, 1)
             ]
         self.pages = 0

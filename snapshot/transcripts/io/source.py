@@ -68,6 +68,7 @@ class Source:
         cut: where a document ends that was salvaged, or None; known once it was parsed.
         rows: for each message that was read, the places (from 0) of the items it came from in their list,
             where the format is one of lists; known once it was read.
+        invented: how many ids of calls were made up; before it is read, in what stands in front of it.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Source:
         self.odd: list[tuple[str, str, str]] = []
         self.cut: TranscriptError | None = None
         self.rows: tuple[tuple[int, ...], ...] = ()
+        self.invented = 0
         self._opened = opened
         self._wide: bytes | None = None
         self._behind = self._length = 0  # bytes of the mark in front of the text, and of the text

@@ -81,12 +81,15 @@ class Ids:
     A number becomes its digits. Where the number 7 and the string "7" both occur they are two ids:
     the later one is read as "7#2". It depends only on what came before, so a conversation that grows
     keeps the ids it had.
+
+    Attributes:
+        invented: how many were made up.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, invented: int = 0) -> None:
         self._texts: dict[tuple[bool, str], str] = {}
         self._taken: set[str] = set()
-        self._invented = 0
+        self.invented = invented
 
     def text(self, raw: object) -> str:
         """The text for an id as found; "" for null or none."""
@@ -98,8 +101,8 @@ class Ids:
 
     def invent(self, stem: str) -> str:
         """An id for a call that has none by design of its format."""
-        self._invented += 1
-        return self._claim((True, f"\0{stem}{self._invented}"), f"{stem}_{self._invented}")
+        self.invented += 1
+        return self._claim((True, f"\0{stem}{self.invented}"), f"{stem}_{self.invented}")
 
     def _claim(self, key: tuple[bool, str], wanted: str) -> str:
         text, n = wanted, 1
@@ -148,7 +151,7 @@ class Builder:
     """Collects what a reader finds; `finish` checks the whole and gives the transcript."""
 
     def __init__(self, source: Source) -> None:
-        self.ids = Ids()
+        self.ids = Ids(source.invented)
         self._source = source
         self._drafts: list[_Draft] = []
         self._by_id: dict[str, _Draft] = {}
@@ -255,6 +258,7 @@ class Builder:
         for kind, where, note in self._source.odd:
             of_file.setdefault((kind, note), []).append(where)
         self._source.rows = tuple(draft.rows for draft in self._drafts)
+        self._source.invented = self.ids.invented
         return Transcript(
             tuple(draft.message() for draft in self._drafts),
             reader,

@@ -31,7 +31,9 @@ _ANTHROPIC_BLOCKS = frozenset(
     kind.name for kind in KINDS if kind.api == "anthropic" and kind.family not in ("text", "note")
 )
 _OPENAI_BLOCKS = frozenset({"file", "image_url", "input_audio", "refusal"})
-_OPENAI_KEYS = frozenset({"function_call", "reasoning_content", "refusal", "tool_call_id", "tool_calls"})
+_OPENAI_KEYS = frozenset(
+    {"audio", "function_call", "reasoning", "reasoning_content", "refusal", "tool_call_id", "tool_calls"}
+)
 _OPENAI_ROLES = frozenset({"developer", "function", "tool"})
 # Items of the Responses API and messages of the AI SDK look alike, and are not.
 _RESPONSES = frozenset({"function_call", "function_call_output", "input_text", "output_text", "reasoning"})
