@@ -19,7 +19,7 @@ from tests.ledger_talk import Talk, words
         ("set -o pipefail; pytest -q | tail -1", "...", False, [("test", "ok")]),
         ("pytest; echo done", "...\ndone", False, [("test", "unknown")]),
         ("pytest || true", "...", False, [("test", "unknown")]),
-        ("ruff check . && mypy src", "Exit code 1\nFound 2 errors.", True, [("lint", "failed"), ("lint", "unknown")]),
+        ("ruff check . && mypy src", "Exit code 1\nFound 2 errors.", True, [("lint", "failed"), ("lint", "unrun")]),
         ("go build ./... && go vet ./...", "Exit code 1\n# a/b\na.go:1: bad", True, [("build", "unknown"), ("lint", "unknown")]),
         ("make && make test", "ok", False, [("build", "ok"), ("test", "ok")]),
         ("npm run build && pytest", "1 failed in 1s", True, [("build", "ok"), ("test", "failed")]),

@@ -93,6 +93,14 @@ def test_what_was_mistyped_is_no_failing_test(command: str, output: str, ran: bo
     assert not talk.ledger().failures
 
 
+def test_what_stands_behind_a_failure_did_not_run() -> None:
+    chain = "ruff check . && ruff format --check . && mypy src 2>&1 | tail -3"
+    talk = Talk().call("Bash", {"command": "mypy src"}, "Success: no issues found in 3 source files")
+    talk.call("Bash", {"command": chain}, "Found 2 errors.", error=True)
+    told = {run.command: run.outcome for run in talk.ledger().runs}
+    assert told == {"ruff check .": "failed", "ruff format --check .": "unrun", "mypy src": "ok"}
+
+
 def test_what_was_mistyped_is_forgotten_once_the_program_ran() -> None:
     talk = Talk().call(
         "Bash", {"command": "pytest x.py"}, "ERROR: file or directory not found: x.py", error=True

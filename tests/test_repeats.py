@@ -206,6 +206,10 @@ def test_a_file_that_is_read_again_with_other_numbers_is_said_once():
     assert expand_repeats(folded.text, folded.marks) == source_of(transcript).text
     guide = reading_guide(marks=first_marks(folded.text, runs=True), repeats=True)
     assert "numbered from" in guide
+    blank = ["\n".join(["x", "", *LONG[5:]]), "\n".join(numbered(["", *LONG[5:]], "8:"))]
+    again = Transcript(tuple(Message("user", (Text(text),)) for text in blank), "anthropic")
+    (reference,) = references(source_of(again, repeats=True, runs=True))
+    assert reference.startswith(f"{REPEAT}8 lines numbered from 8: as 9 lines up in user: … line 5 of a file")
     # Pages of an archive that has no such references say what they said.
     assert len(source_of(transcript, repeats=True).repeats) == 0
     assert "numbers" not in first_marks(folded.text)

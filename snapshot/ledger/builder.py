@@ -310,6 +310,8 @@ class LedgerBuilder:
                 self._failures.resolve((f"$ {run.key}",))
                 self._forget_unrun(run.program)
             key = (run.key, run.where)
+            if verdict.outcome == "unrun" and key in self._runs and key not in self._unrun:
+                continue  # what is known of it is still so
             before = self._runs.pop(key, None)
             if verdict.outcome == "unknown" and before and before.outcome != "unknown":
                 # What is known of an earlier run is told on, and that there was a later one.

@@ -331,6 +331,10 @@ def outcomes(line: Line, text: str, code: int | None, failed: bool, *, shown: bo
             _led(line.commands[run.index : other.index]) for other in later
         ):
             found[one] = Verdict("ok")
+        if verdict.outcome in ("failed", "unrun"):
+            for at, other in enumerate(line.runs[one + 1 :], one + 1):
+                if found[at].outcome == "unknown" and _led(line.commands[run.index : other.index]):
+                    found[at] = Verdict("unrun", "what stands before it failed")
     return tuple(found)
 
 

@@ -41,14 +41,18 @@ def _label(head: str) -> str:
     return _words(head.partition(FIELD)[0], _LABEL)
 
 
-def _first_words(lines: Iterable[str]) -> str:
-    """How a block begins, in words that tell it from others."""
-    said = filter(None, (_words(text, _WORDS) for text in lines))
-    words = next(said, "")
-    if _is_telling(words):
-        return words
-    more = next(filter(_is_telling, said), "")
-    return _words(f"{words} … {more}", _WORDS) if more else words
+def _first_words(lines: Iterable[str], *, gaps: bool) -> str:
+    """How a block begins, in words that tell it from others; with `gaps`, behind … if its first line is
+    blank."""
+    every = (_words(text, _WORDS) for text in lines)
+    words = next(every, "")
+    said = filter(None, every)
+    start = ""
+    if not words:
+        words, start = next(said, ""), "… " if gaps else ""
+    if not _is_telling(words) and (more := next(filter(_is_telling, said), "")):
+        words = f"{words} … {more}"
+    return _words(start + words, _WORDS) if words else ""
 
 
 def _is_telling(words: str) -> bool:
@@ -189,7 +193,7 @@ class _Fold:
     def _block(self, number: int, size: int, times: int, place: int, numbers: str | None) -> str:
         """The reference at line `number` to `size` lines from `place` on, with these numbers before them."""
         lines = self._lines
-        words = _first_words(lines.line(at) for at in range(place, place + size))
+        words = _first_words((lines.line(at) for at in range(place, place + size)), gaps=self._numbered)
         label = _label(lines.head(place))
         over = f" {times} times" if times > 1 else ""
         if numbers is not None:

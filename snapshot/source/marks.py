@@ -81,7 +81,8 @@ _NOTES = {
     'lines of result 7 that\nbegin with WORDS, "9 lines 3 times" is them three times; ⇐the line above, '
     "5 times more is that line again.",
     "numbers": "⇐9 lines numbered from 12: is those lines with 12:, 13:, 14:… before them, whatever numbers "
-    "stand there;\n⇐9 lines without numbers is them with none.",
+    "stand there;\n⇐9 lines without numbers is them with none. … in WORDS is lines that are not told "
+    "(blank, at the start).",
     "long": "Runs of more than 64 random characters (keys, signatures, base64) are not legible on the "
     "pages:\nsay so, or take them from text.",
 }
