@@ -322,18 +322,23 @@ def outcomes(line: Line, text: str, code: int | None, failed: bool, *, shown: bo
             found.append(Verdict("ok", "", own))
         else:
             found.append(Verdict("unknown"))
-    for one, (run, verdict) in enumerate(zip(line.runs, found, strict=True)):
-        # Behind "&&" stands what runs only after a success.
-        later = (
-            other for other, seen in zip(line.runs[one + 1 :], found[one + 1 :], strict=True) if seen.line
-        )
-        if verdict.outcome == "unknown" and any(
-            _led(line.commands[run.index : other.index]) for other in later
-        ):
+    return _chained(line, found)
+
+
+def _chained(line: Line, found: list[Verdict]) -> tuple[Verdict, ...]:
+    """What "&&" tells of runs whose outcome is not known: what stands behind it runs only after a success."""
+    for one, run in enumerate(line.runs):
+        outcome = found[one].outcome
+        led = [
+            at
+            for at, other in enumerate(line.runs[one + 1 :], one + 1)
+            if _led(line.commands[run.index : other.index])
+        ]
+        if outcome == "unknown" and any(found[at].line for at in led):
             found[one] = Verdict("ok")
-        if verdict.outcome in ("failed", "unrun"):
-            for at, other in enumerate(line.runs[one + 1 :], one + 1):
-                if found[at].outcome == "unknown" and _led(line.commands[run.index : other.index]):
+        elif outcome in ("failed", "unrun"):
+            for at in led:
+                if found[at].outcome == "unknown":
                     found[at] = Verdict("unrun", "what stands before it failed")
     return tuple(found)
 
