@@ -324,3 +324,14 @@ def test_schedules_worktrees_and_monitors() -> None:
         "TaskStop", {"task_id": "bmon1"}, '{"message":"Successfully stopped task: bmon1"}'
     )
     assert talk.call("ExitWorktree", {"action": "keep"}, "ok").ledger().empty
+
+
+def test_a_file_tells_where_it_was_changed_before():
+    talk = Talk()
+    for number in range(10):
+        talk.call("Edit", {"file_path": "/a.py", "old_string": "a", "new_string": f"b{number}"}, "updated")
+    (line,) = (line for line in talk.lines() if "/a.py" in line)
+    assert line.startswith("- [19] edited /a.py (changed before at 5, 7, 9, 11, 13, 15, 17; ")
+    talk.call("Write", {"file_path": "/c.py", "content": "x"}, "File created successfully at: /c.py")
+    talk.call("Edit", {"file_path": "/c.py", "old_string": "x", "new_string": "y"}, "updated")
+    assert "- [23] edited /c.py (created at 21; no read seen since)" in talk.lines()

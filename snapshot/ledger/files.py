@@ -22,8 +22,9 @@ _PATCHED = re.compile(
 _DIFFED = re.compile(r"^--- (?P<old>[^\t\r\n]{1,400})[^\n]*\n\+\+\+ (?P<new>[^\t\r\n]{1,400})", re.M)
 
 
-# Files that were touched since the last look, up to which each finds its place in the list by itself.
-_FEW = 256
+# Files that were touched since the last look, up to which each finds its place in the list by itself; changes
+# that are known of each.
+_FEW, _CHANGES = 256, 8
 
 
 @dataclass(slots=True)
@@ -35,6 +36,13 @@ class _File:
     created: int = 0
     read: int = 0
     source: str = ""
+    changes: tuple[int, ...] = ()
+
+    def change_at(self, number: int) -> None:
+        """It was changed there."""
+        self.changed = max(self.changed, number)
+        if number not in self.changes:
+            self.changes = tuple(sorted((*self.changes, number)))[-_CHANGES:]
 
 
 class Files:
@@ -62,7 +70,7 @@ class Files:
             file.created = number
         elif how == "deleted":
             file.created = 0
-        file.changed = max(file.changed, number)
+        file.change_at(number)
         self.newest_change = max(self.newest_change, number)
 
     def moved(self, old: str, new: str, number: int) -> None:
@@ -73,7 +81,8 @@ class Files:
         self._gone(before)
         after.change, after.source = "moved", before.path
         after.created, after.read = before.created, max(before.read, after.read)
-        after.changed = max(after.changed, number)
+        after.changes = tuple(sorted({*before.changes, *after.changes}))[-_CHANGES:]
+        after.change_at(number)
         self.newest_change = max(self.newest_change, number)
 
     def perhaps(self, path: str, number: int) -> None:
@@ -177,7 +186,7 @@ def _row(path: str, files: Sequence[_File]) -> _Row:
     """Files that are the same, as one."""
     state: FileState | None = None
     for file in files:
-        one = FileState(path, file.change, file.changed, file.created, file.read, file.source)
+        one = FileState(path, file.change, file.changed, file.created, file.read, file.source, file.changes)
         state = one if state is None else _joined(state, one)
     assert state is not None
     return -state.message, files[0].number, state
@@ -199,7 +208,7 @@ def _joined(first: FileState, second: FileState) -> FileState:
             newer = other
     return FileState(
         first.path, newer.change, newer.changed, max(first.created, second.created), max(first.read,
-        second.read), newer.source,
+        second.read), newer.source, tuple(sorted({*first.changes, *second.changes}))[-_CHANGES:],
     )  # fmt: skip
 
 

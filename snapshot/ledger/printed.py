@@ -199,6 +199,8 @@ def _changed(file: FileState) -> str:
         notes.append(f"from {file.source}")
     if file.created and file.created != file.changed:
         notes.append(f"created at {file.created}")
+    if others := [str(at) for at in file.changes if at not in (file.changed, file.created)]:
+        notes.append(f"changed before at {', '.join(others)}")
     if file.change != "deleted":
         notes.append(f"read after it at {file.read}" if file.read_after else "no read seen since")
     how = "perhaps edited by a command:" if file.change == "perhaps" else file.change

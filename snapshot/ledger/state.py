@@ -59,6 +59,7 @@ class FileState:
         created: where the file was created, if that was seen.
         read: where it was read last.
         source: where a moved file was before.
+        changes: where it was changed, the newest last; the last few of many.
     """
 
     path: str
@@ -67,6 +68,7 @@ class FileState:
     created: int = 0
     read: int = 0
     source: str = ""
+    changes: tuple[int, ...] = ()
 
     @property
     def message(self) -> int:
