@@ -192,7 +192,7 @@ def test_strings_found_in_pieces_are_those_of_the_whole(pieces: list[str]):
     assert finder.facts() == find("".join(lines), names=True)
     start = len("".join(lines[: len(lines) // 2]))
     behind = find("".join(lines[len(lines) // 2 :]), names=True)
-    finder.some(start)
+    finder.forget(start)
     assert finder.facts() == tuple(
         replace(fact, offsets=tuple(start + at for at in fact.offsets)) for fact in behind
     )
@@ -289,9 +289,11 @@ def test_a_survey_that_goes_on_is_that_of_the_whole(newest: int, monkeypatch: py
         fresh = survey.Survey()
         fresh.follow(source)
 
-        def ranked(one: survey.Survey) -> list[tuple[Any, float]]:
-            scores = one.uses.scores(one.facts).tolist()
-            return sorted(zip(one.facts, scores, strict=True), key=lambda item: item[0].text)
+        def places(one: survey.Survey) -> list[tuple[str, int, float, bool]]:
+            found = one.finder.places
+            texts = [one.finder.texts[number] for number in found.numbers]
+            return sorted(zip(texts, found.offsets.tolist(), one.news, one.fresh, strict=True))
 
-        assert fresh.facts
-        assert ranked(going) == ranked(fresh)
+        assert fresh.finder.facts()
+        assert going.finder.facts() == fresh.finder.facts()
+        assert places(going) == places(fresh)

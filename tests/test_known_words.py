@@ -106,7 +106,7 @@ _PAGES = st.sampled_from([(), ((0, 40), (40, 70)), ((0, 9), (9, 20), (20, 50), (
 
 @given(st.sampled_from(READERS), _FACTS, _PAGES, st.integers(0, 120))
 def test_a_sheet_has_as_much_as_its_text_has_room_for(reader: ModelProfile, facts, pages, budget):
-    labels = factsheet._Labels(pages, ())
+    labels = factsheet._Labels(pages, (), lambda fact: fact.offsets)
     size = factsheet._Size(factsheet._HEAD, labels, budget, reader)
     tokens = [
         text_tokens(factsheet._print(factsheet._HEAD, facts[:number], labels), reader)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-__all__ = ["news_in", "places_of_number"]
+__all__ = ["is_hyphened", "news_in", "places_of_number"]
 
 # What a string is worth, of what it would be otherwise: a name that everybody has, and one that is made of
 # plain words. Agents use them as often as others, so they are not worth nothing (`benchmarks.continuation`).
@@ -64,13 +64,18 @@ def news_in(name: str, text: str, places: Iterable[int]) -> float:
     where it stands in the text.
     """
     share = _known(name)
-    if share < 1 or not _HYPHENED.fullmatch(name):
+    if share < 1 or not is_hyphened(name):
         return share
     size = len(name)
     coded = any(
         text[at - 1 : at] in _CODE_BEFORE or text[at + size : at + size + 1] in _CODE_BEHIND for at in places
     )
     return 1.0 if coded else _MADE
+
+
+def is_hyphened(name: str) -> bool:
+    """Whether a string is made of plain words and hyphens."""
+    return bool(_HYPHENED.fullmatch(name))
 
 
 @lru_cache(maxsize=1 << 14)

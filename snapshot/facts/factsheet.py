@@ -9,21 +9,14 @@ the request has as text already is not said again, nor what stands whole in a lo
 from __future__ import annotations
 
 import json
-from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from snapshot.facts.everyday import news_in, places_of_number
-from snapshot.facts.forms import LONG_NUMBER
-from snapshot.facts.patterns import Fact, find, look, parts_of, strings_in
-from snapshot.facts.survey import survey_of
-from snapshot.facts.use import Uses
+from snapshot.facts.patterns import Fact, find, parts_of
+from snapshot.facts.ranking import Ranked, ranking_of
 from snapshot.models.tokens import Pieces, most_tokens, text_tokens
-from snapshot.source.marks import ELIDED
 from snapshot.source.source import Source, strict_text
 
 if TYPE_CHECKING:
@@ -31,17 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Fact", "Factsheet", "factsheet", "find", "ranked_facts"]
 
-# How badly a kind is misread: random characters give no context to correct by, numbers a little, paths and
-# hosts consist of words, names are words altogether.
-_RISK = {
-    "named": 9.0,
-    "hash": 2.0, "uuid": 2.0, "identifier": 1.8, "ip": 1.6, "url": 1.4, "path": 1.5, "mail": 1.4,
-    "version": 1.0, "number": 0.3, "host": 1.0, "time": 0.2, "name": 1.0,
-}  # fmt: skip
-# What a string is worth more that has a look-alike in the same text, and if one of the two is spoken of.
-_TWIN, _TWIN_ASKED = 2.0, 8.0
-# Tokens of separator and page that each string takes beside its own.
-_AROUND = 2.0
 _HEAD = (
     "Exact strings, spelled as they are (pN: on the Nth image). "
     "Where a page looks different, trust this list."
@@ -100,8 +82,12 @@ def factsheet(
         exclude: strings that are listed elsewhere, if at all.
     """
     kept = [strict_text(text)[0] for text in dict.fromkeys(keep) if text]
-    ranked = [Fact(text, "named", _occurrences(source.text, text)) for text in kept]
-    ranked += ranked_facts(source, tail, exclude=frozenset(kept).union(exclude))
+    ranking = ranking_of(source, (tail,) if isinstance(tail, str) else tail, exclude={*kept, *exclude})
+    ranked = [Ranked(text, "named", -1) for text in kept] + ranking.items
+
+    def places(item: Ranked) -> tuple[int, ...]:
+        return _occurrences(source.text, item.text) if item.kind == "named" else ranking.offsets(item)
+
     # What is too long for its share goes behind everything else, in the same order.
     share = max(1, budget // _SHARE)
     # What so many characters cost at most answers for most strings without counting.
@@ -113,7 +99,7 @@ def factsheet(
         ranked = [*(fact for fact in ranked if id(fact) not in behind), *far]
     ranked = _without_parts(ranked)
     head = _HEAD if pages else _HEAD_UNPAGED
-    labels = _Labels(pages, referred)
+    labels = _Labels(pages, referred, places)
     size = _Size(head, labels, budget, reader)
     count = size.count(ranked)
     # What stands in a string that came later made room for others.
@@ -123,9 +109,8 @@ def factsheet(
     ranked = chosen + rest
     count = size.count(ranked)
     text = _print(head, ranked[:count], labels)
-    return Factsheet(
-        text, tuple(ranked[:count]), len(ranked) - count, text_tokens(text, reader) if text else 0
-    )
+    facts = tuple(Fact(item.text, item.kind, places(item)) for item in ranked[:count])
+    return Factsheet(text, facts, len(ranked) - count, text_tokens(text, reader) if text else 0)
 
 
 def _at_most(budget: int, reader: ModelProfile) -> int:
@@ -146,7 +131,7 @@ class _Size:
         self._lines: dict[str, int] = {}
         self._texts: dict[str, int] = {}
 
-    def count(self, ranked: Sequence[Fact]) -> int:
+    def count(self, ranked: Sequence[Ranked]) -> int:
         """How many of the facts have room. Each makes the text dearer, so the first without room ends it."""
         between, total = self._pieces.between, self._head
         ends: dict[str, str] = {}  # last characters of lines with labels
@@ -186,53 +171,19 @@ class _Size:
         return known
 
 
-def ranked_facts(
-    source: Source,
-    tail: str | Sequence[str] = "",
-    *,
-    exclude: frozenset[str] = frozenset(),
-    names: bool = True,
-) -> list[Fact]:
-    """The facts of the source that deserve a place beside its pages, the most important first.
+def ranked_facts(source: Source, *, names: bool = True) -> list[Fact]:
+    """The exact strings of the source that deserve a place beside its pages, the most important first.
 
     Args:
         source: the text on the pages.
-        tail: text that stands beside them: what is in it is left out.
-        exclude: strings that are listed already.
         names: whether names count that consist of words.
     """
-    if not names:
-        words = [fact for fact in find(source.text) if fact.kind != "name"]
-        return _ranked(words, Uses.of(source), source, tail, exclude)
-    with survey_of(source) as survey:
-        return _ranked(survey.facts, survey.uses, source, tail, exclude)
+    return ranking_of(source, names=names).facts()
 
 
-def _ranked(
-    found: Iterable[Fact], uses: Uses, source: Source, tail: str | Sequence[str], exclude: frozenset[str]
-) -> list[Fact]:
-    facts = [fact for fact in _without_elisions(found, source) if fact.text not in exclude]
-    facts = list(_without_lines(facts, source.text))
-    looks = {fact.text: look(fact.text) for fact in facts if fact.kind != "name"}
-    twins = Counter(looks.values())
-    alike = {text for text, seen in looks.items() if twins[seen] > 1}
-    there = frozenset[str]().union(*map(strings_in, (tail,) if isinstance(tail, str) else tail))
-    facts = [fact for fact in facts if fact.text in alike or fact.text not in there]
-    asked = {looks[text] for text in alike & there}
-    twin = {text: _TWIN_ASKED if looks[text] in asked else _TWIN for text in alike}
-    sizes = np.array([len(fact.text) for fact in facts])
-    worth = uses.scores(facts) * np.array([_RISK[fact.kind] * twin.get(fact.text, 1.0) for fact in facts])
-    worth /= np.sqrt(sizes / 3 + _AROUND)
-    worth *= [news_in(fact.text, source.text, fact.offsets) for fact in facts]
-    keys = [
-        (value, -fact.offsets[-1], fact.text) for value, fact in zip((-worth).tolist(), facts, strict=True)
-    ]
-    return [facts[at] for at in sorted(range(len(facts)), key=keys.__getitem__)]
-
-
-def _without_parts(facts: Sequence[Fact]) -> list[Fact]:
+def _without_parts(facts: Sequence[Ranked]) -> list[Ranked]:
     """The facts without those that stand in one that comes before them: `self.pool` tells `pool` as well."""
-    kept: list[Fact] = []
+    kept: list[Ranked] = []
     told: set[str] = set()
     for fact in facts:
         if fact.text not in told or fact.kind == "named":
@@ -241,37 +192,8 @@ def _without_parts(facts: Sequence[Fact]) -> list[Fact]:
     return kept
 
 
-def _told_by(facts: Sequence[Fact]) -> set[str]:
+def _told_by(facts: Sequence[Ranked]) -> set[str]:
     return {part for fact in facts for part in parts_of(fact.text)}
-
-
-def _without_elisions(facts: Iterable[Fact], source: Source) -> Iterable[Fact]:
-    """Facts without what stands between ✂ and ✂: the sizes there are ours."""
-    facts = list(facts)
-    inside: set[int] = set()
-    # Of long texts only the newest part was looked at.
-    first = min((fact.offsets[0] for fact in facts if fact.offsets), default=0)
-    low = max(0, bisect_left(source.elisions, first, key=lambda item: item.offset) - 1)
-    for elision in source.elisions[low:]:
-        stop = source.text.find(ELIDED, elision.offset + 1)
-        inside.update(range(elision.offset, stop if stop >= 0 else elision.offset))
-    if not inside:
-        yield from facts
-        return
-    for fact in facts:
-        if inside.isdisjoint(fact.offsets):
-            yield fact
-        elif offsets := tuple(at for at in fact.offsets if at not in inside):
-            yield Fact(fact.text, fact.kind, offsets)
-
-
-def _without_lines(facts: Iterable[Fact], text: str) -> Iterable[Fact]:
-    """Facts without bare numbers of lines: the next edit makes others of them."""
-    for fact in facts:
-        if len(fact.text) >= LONG_NUMBER or not fact.text.isdigit():
-            yield fact
-        elif offsets := places_of_number(text, fact.offsets):
-            yield Fact(fact.text, fact.kind, offsets)
 
 
 def _occurrences(text: str, wanted: str) -> tuple[int, ...]:
@@ -286,12 +208,18 @@ def _occurrences(text: str, wanted: str) -> tuple[int, ...]:
 class _Labels:
     """The label of each fact, made when it is asked for."""
 
-    def __init__(self, pages: Sequence[tuple[int, int]], referred: Sequence[tuple[int, int]]) -> None:
+    def __init__(
+        self,
+        pages: Sequence[tuple[int, int]],
+        referred: Sequence[tuple[int, int]],
+        places: Callable[[Ranked], tuple[int, ...]],
+    ) -> None:
+        self._places = places
         self._pages, self._starts = pages, [start for start, _ in pages]
         self._referred, self._refers = referred, [start for start, _ in referred]
         self._known: dict[str, tuple[str, str]] = {}
 
-    def line(self, fact: Fact) -> tuple[str, str]:
+    def line(self, fact: Ranked) -> tuple[str, str]:
         """The line that a fact stands on by itself, or "", and else its label: it shares a line with others.
 
         What has a comma, or would break a line, which only a caller's own does, stands alone; the latter in
@@ -309,7 +237,7 @@ class _Labels:
             self._known[fact.text] = known
         return known
 
-    def _label(self, fact: Fact) -> str:
+    def _label(self, fact: Ranked) -> str:
         """The pages that a fact stands on, the last ones if they are many: `p2`, `p1,3-4`, `p7,8,9+`.
 
         Of a name, which stands in many places, it is the last page alone.
@@ -320,7 +248,7 @@ class _Labels:
         found: dict[int, str] = {}
         over: dict[int, str] = {}  # places over the edge of a page, named where there is none beside
         low = len(starts)  # the page that was told last: others on it say no more
-        for at in reversed(fact.offsets):
+        for at in reversed(self._places(fact)):
             if (low < len(starts) and at >= starts[low]) or (self._refers and self._is_referred(at)):
                 continue
             first = bisect_right(starts, at) - 1
@@ -348,7 +276,7 @@ class _Labels:
         return number >= 0 and at < self._referred[number][1]
 
 
-def _print(head: str, facts: Sequence[Fact], labels: _Labels) -> str:
+def _print(head: str, facts: Sequence[Ranked], labels: _Labels) -> str:
     """One line for each set of pages, in order of the first fact on it."""
     lines: dict[str, list[str]] = {}
     alone: list[str] = []

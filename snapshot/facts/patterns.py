@@ -9,14 +9,16 @@ at all: not one that goes on where its pattern ends, that was cut (`3f78685…`)
 from __future__ import annotations
 
 import re
-from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate
-from typing import TypeAlias
+from itertools import accumulate, compress
+from typing import TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from snapshot.facts.forms import (
     CHUNK,
@@ -34,9 +36,11 @@ from snapshot.facts.forms import (
     identifier,
 )
 
-__all__ = ["Fact", "Finder", "Kind", "find", "look", "parts_of", "strings_in"]
+__all__ = ["KINDS", "Fact", "Finder", "Kind", "Places", "find", "look", "parts_of", "strings_in"]
 
 
+KINDS: tuple[Kind, ...] = get_args(Kind)
+_KIND_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
 _SHORTEST_NAME, _LONGEST_NAME = 5, 80
 
 
@@ -83,89 +87,116 @@ class Finder:
     def __init__(self, *, names: bool = False) -> None:
         self._names = names
         self._length = self._start = 0
-        self._found: dict[str, _Places] = {}
-        # What a word is that only its own form tells.
-        self._kinds: dict[tuple[int, str], Kind] = {}
+        # Different strings, each with its number.
+        self.texts: list[str] = []
+        self.numbers: dict[str, int] = {}
+        self.places = _NO_PLACES
 
-    def feed(self, text: str) -> None:
-        """Look at the piece of text that follows."""
+    def feed(self, text: str) -> Places:
+        """Look at the piece of text that follows; what is found in it."""
         matches = list(CHUNK.finditer(text))
-        chunks = [match[0] for match in matches]
-        told = _words.strings_of(chunks)
-        offsets: defaultdict[str, list[int]] = defaultdict(list)
-        for match, chunk in zip(matches, chunks, strict=True):
-            if chunk in told:
-                offsets[chunk].append(match.start())
-        cuts = _cuts(text)
-        begins = [start for start, _ in cuts]
-        behind = self._length
-        new: defaultdict[str, dict[int, int]] = defaultdict(dict)
-        for chunk, starts in offsets.items():
-            for inside, found, kind, rank in told[chunk]:
-                if rank >= len(PATTERNS):
-                    if rank > len(PATTERNS) and not self._names:
-                        continue
-                    self._kinds[rank, found] = kind
-                length, places = len(found), new[found]
-                for start in starts:
-                    if not (cuts and _touches(start + inside, start + inside + length, cuts, begins)):
-                        # A name may be found twice in one place, by what it ends with and as a whole.
-                        places.setdefault(behind + start + inside, rank)
-        for found, places in new.items():
-            if places:
-                known = self._found.get(found)
-                if known is None:
-                    known = self._found[found] = _Places()
-                known.add(places)
+        words = [match[0] for match in matches]
+        told = _words.strings_of(words)
+        mine = [word in told for word in words]
+        starts = np.array([match.start() for match in compress(matches, mine)], np.int64)
+        rows = {word: row for row, word in enumerate(told)}
+        at = np.array([rows[word] for word in compress(words, mine)], np.int64)
+        first, strings = self._numbered(told.values())
+        counts = np.diff(first)[at]
+        # Each occurrence of a word stands for one of each of its strings.
+        which: NDArray[np.int64] = np.arange(int(counts.sum())) + np.repeat(
+            first[at] - np.cumsum(counts) + counts, counts
+        )
+        inside, numbers, forms, sizes = (column[which] for column in strings)
+        offsets = np.repeat(starts, counts) + inside
+        kept = np.argsort(offsets, kind="stable")
+        if cuts := _cuts(text):
+            kept = kept[~_touching(offsets[kept], offsets[kept] + sizes[kept], np.array(cuts, np.int64))]
+        new = Places(offsets[kept] + self._length, numbers[kept], forms[kept])
+        self.places = self.places.joined(new)
         self._length += len(text)
+        return new
+
+    def _numbered(self, told: Iterable[Sequence[_String]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the strings of each word begin, and of each its offset in the word, number, form and size."""
+        first, found = [0], list[tuple[int, int, int, int]]()
+        for strings in told:
+            # A name may be found twice in one place, by what it ends with and as a whole.
+            known: dict[tuple[int, str], int] = {}
+            for inside, text, kind, rank in strings:
+                if self._names or rank <= len(PATTERNS):
+                    known.setdefault((inside, text), rank * len(KINDS) + _KIND_NUMBERS[kind])
+            for (inside, text), form in known.items():
+                number = self.numbers.get(text)
+                if number is None:
+                    number = self.numbers[text] = len(self.texts)
+                    self.texts.append(text)
+                found.append((inside, number, form, len(text)))
+            first.append(len(found))
+        return np.array(first, np.int64), np.array(found, np.int64).reshape(-1, 4).T
 
     def skip(self, offset: int) -> None:
         """Begin at an offset: what stands before is not looked at."""
         self._length = self._start = offset
 
+    def forget(self, start: int) -> None:
+        """Forget what stands before an offset. Strings have other numbers where `texts` is another list."""
+        if start <= self._start:
+            return
+        self._start = start
+        self.places = self.places.behind(start)
+        left = np.bincount(self.places.numbers, minlength=len(self.texts)) > 0
+        if 2 * int(left.sum()) < len(self.texts):
+            numbers = np.cumsum(left) - 1
+            self.places = replace(self.places, numbers=numbers[self.places.numbers])
+            self.texts = [self.texts[number] for number in np.flatnonzero(left).tolist()]
+            self.numbers = {text: number for number, text in enumerate(self.texts)}
+
+    def kinds(self) -> NDArray[np.int64]:
+        """The place in `KINDS` of each string's kind: that of the first pattern that found it anywhere."""
+        lowest = np.full(len(self.texts), len(KINDS) * (len(PATTERNS) + len(_JUDGES)))
+        np.minimum.at(lowest, self.places.numbers, self.places.forms)
+        return lowest % len(KINDS)
+
     def facts(self) -> tuple[Fact, ...]:
         """All that was found, each once, in order of its first place."""
-        return tuple(sorted(self.some(), key=lambda fact: (fact.offsets[0], fact.text)))
-
-    def some(self, start: int = 0) -> list[Fact]:
-        """What was found from an offset on, in no certain order; what stands before is forgotten."""
-        if start > self._start:
-            self._start = start
-            self._found = {text: places for text, places in self._found.items() if places.forget(start)}
-        return [places.fact(text, self._kind) for text, places in self._found.items()]
-
-    def _kind(self, rank: int, text: str) -> Kind:
-        return PATTERNS[rank][0] if rank < len(PATTERNS) else self._kinds[rank, text]
+        kinds = self.kinds()
+        offsets: defaultdict[int, list[int]] = defaultdict(list)
+        for number, offset in zip(self.places.numbers.tolist(), self.places.offsets.tolist(), strict=True):
+            offsets[number].append(offset)
+        found = (Fact(self.texts[at], KINDS[int(kinds[at])], tuple(places)) for at, places in offsets.items())
+        return tuple(sorted(found, key=lambda fact: (fact.offsets[0], fact.text)))
 
 
-class _Places:
-    """Where a string stands, ascending, and the rank of the pattern that found it in each place."""
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where strings stand in a text, ascending: arrays of one length.
 
-    __slots__ = ("_fact", "_offsets", "_ranks")
+    Attributes:
+        offsets: of each place.
+        numbers: of the string that stands there.
+        forms: the rank of the pattern that found it, times the number of kinds, and the kind.
+    """
 
-    def __init__(self) -> None:
-        self._offsets = array("q")
-        self._ranks = bytearray()
-        self._fact: Fact | None = None
+    offsets: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    forms: NDArray[np.int64]
 
-    def add(self, places: dict[int, int]) -> None:
-        for offset in sorted(places):
-            self._offsets.append(offset)
-            self._ranks.append(places[offset])
-        self._fact = None
+    def joined(self, other: Places) -> Places:
+        """These and those of a piece that follows."""
+        pairs = zip(self._arrays(), other._arrays(), strict=True)
+        return Places(*map(np.concatenate, pairs))
 
-    def forget(self, start: int) -> bool:
-        """Forget what stands before an offset; whether anything is left."""
-        if self._offsets[0] < start:
-            gone = bisect_left(self._offsets, start)
-            del self._offsets[:gone], self._ranks[:gone]
-            self._fact = None
-        return bool(self._offsets)
+    def behind(self, start: int) -> Places:
+        """Those from an offset on."""
+        at = np.searchsorted(self.offsets, start)
+        return Places(*(array[at:].copy() for array in self._arrays()))
 
-    def fact(self, text: str, kind: Callable[[int, str], Kind]) -> Fact:
-        if self._fact is None:
-            self._fact = Fact(text, kind(min(self._ranks), text), tuple(self._offsets))
-        return self._fact
+    def _arrays(self) -> tuple[NDArray[np.int64], ...]:
+        return self.offsets, self.numbers, self.forms
+
+
+_NO_PLACES = Places(*(np.zeros(0, np.int64) for _ in range(3)))
 
 
 _String: TypeAlias = tuple[int, str, Kind, int]
@@ -288,10 +319,12 @@ def _cuts(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def _touches(start: int, stop: int, cuts: Sequence[tuple[int, int]], begins: Sequence[int]) -> bool:
-    """Whether a span meets one of the cuts, which begin there."""
-    number = bisect_right(begins, stop) - 1
-    return number >= 0 and cuts[number][1] >= start
+def _touching(
+    starts: NDArray[np.int64], stops: NDArray[np.int64], cuts: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Which spans meet one of the cuts, which are ascending rows of start and stop."""
+    before = np.searchsorted(cuts[:, 0], stops, "right") - 1
+    return (before >= 0) & (cuts[before, 1] >= starts)
 
 
 _LOOK = str.maketrans("OolI|SBZb", "001115826")

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from snapshot.facts.patterns import Fact
+import numpy as np
+
 from snapshot.facts.survey import survey_of
 from snapshot.models.profile import ModelProfile
 from snapshot.models.tokens import text_tokens
@@ -67,14 +68,17 @@ def run_list(
     texts = {run.number: source.text[run.start : run.stop] for run in runs if run.number in places}
     beside = "\n".join(tail)
     wanted = [number for number in places if texts[number] not in beside]
-    facts = [Fact(texts[number], "hash", tuple(places[number])) for number in wanted]
+    known = {texts[number]: at for at, number in enumerate(wanted)}
+    offsets = np.array([offset for number in wanted for offset in places[number]], np.int64)
+    numbers = np.repeat(np.arange(len(wanted)), [len(places[number]) for number in wanted])
     with survey_of(source) as survey:
-        worth = survey.uses.scores(facts).tolist()
+        once = survey.uses.once(offsets, numbers)
+        worth = survey.uses.scores(offsets[once], numbers[once], known).tolist()
     ranked = sorted(
-        range(len(facts)),
+        range(len(wanted)),
         key=lambda at: (
-            -worth[at] / (len(facts[at].text) + _AROUND) ** 0.5,
-            -facts[at].offsets[-1],
+            -worth[at] / (len(texts[wanted[at]]) + _AROUND) ** 0.5,
+            -places[wanted[at]][-1],
             wanted[at],
         ),
     )
@@ -82,7 +86,7 @@ def run_list(
     tokens = text_tokens(_HEAD, reader)
     chosen: list[tuple[int, str]] = []
     for at in ranked:
-        line = f"{wanted[at]}: {_quoted(facts[at].text)}"
+        line = f"{wanted[at]}: {_quoted(texts[wanted[at]])}"
         more = text_tokens("\n" + line, reader)
         if tokens + more <= budget:
             chosen.append((wanted[at], line))

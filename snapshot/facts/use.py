@@ -8,16 +8,13 @@ say whose words they are.
 from __future__ import annotations
 
 import re
-from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from snapshot.facts.patterns import Fact
 from snapshot.source.marks import SCOPE
-from snapshot.source.source import Source
 
 __all__ = ["Uses"]
 
@@ -52,14 +49,6 @@ class Uses:
         self._seen: dict[str, int] = {}
         self._called: dict[str, int] = {}
 
-    @classmethod
-    def of(cls, source: Source) -> Uses:
-        """The entries of a whole source text."""
-        uses = cls()
-        uses.feed(source.text, 0, len(source.text), source.marks)
-        uses.weigh(0)
-        return uses
-
     def feed(self, text: str, start: int, stop: int, marks: Sequence[int]) -> None:
         """Take in a span of the text that begins with an entry, or all of a text that has none."""
         starts = [mark for mark in marks if start <= mark < stop and text[mark] == SCOPE]
@@ -89,27 +78,39 @@ class Uses:
         entries = zip(kinds, starts, [*starts[1:], self._length], strict=True)
         self._worth = [_worth(kind, stop - start, stop, length) for kind, start, stop in entries]
 
-    def scores(self, facts: Sequence[Fact]) -> NDArray[np.float64]:
+    def once(self, offsets: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Indices of the places that count, entry by entry: in each a string counts once.
+
+        Args:
+            offsets: places.
+            numbers: of the string that stands there.
+        """
+        entries = self._entries(offsets)
+        return np.unique(entries * (numbers.max(initial=0) + 1) + numbers, return_index=True)[1]
+
+    def scores(
+        self, offsets: NDArray[np.int64], numbers: NDArray[np.int64], known: Mapping[str, int]
+    ) -> NDArray[np.float64]:
         """How likely each string is needed next; only the order counts.
 
-        In each entry a string counts once.
+        Args:
+            offsets: places that count, ascending: sums of their worth are the same to the last digit.
+            numbers: of the string that stands there.
+            known: all strings with their numbers, from 0 on.
         """
-        if not facts:
-            return np.zeros(0)
-        offsets, sizes = array("q"), array("q")
-        for fact in facts:
-            offsets.extend(fact.offsets)
-            sizes.append(len(fact.offsets))
-        places = np.frombuffer(offsets, np.int64)
-        entries = np.searchsorted(np.array(self._starts, np.int64), places, "right") - 1
-        entries = np.maximum(entries, 0)
-        numbers = np.repeat(np.arange(len(facts)), np.frombuffer(sizes, np.int64))
-        first = np.ones(len(places), bool)
-        first[1:] = (numbers[1:] != numbers[:-1]) | (entries[1:] != entries[:-1])
-        worth = np.array(self._worth)[entries[first]]
-        used = np.bincount(numbers[first], weights=worth, minlength=len(facts)).astype(np.float64)
-        defined = dict.fromkeys(self._seen, _SEEN_DEFINED) | dict.fromkeys(self._called, _DEFINED)
-        return used * np.array([defined.get(fact.text, 1.0) for fact in facts])
+        worth = np.array(self._worth)[self._entries(offsets)]
+        used = np.bincount(numbers, worth, minlength=len(known)).astype(np.float64)
+        return used * self._defined(known)
+
+    def _entries(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.maximum(np.searchsorted(np.array(self._starts, np.int64), offsets, "right") - 1, 0)
+
+    def _defined(self, numbers: Mapping[str, int]) -> NDArray[np.float64]:
+        """What each string is worth more for being defined in the text."""
+        found = np.ones(len(numbers))
+        for names, factor in ((self._seen, _SEEN_DEFINED), (self._called, _DEFINED)):
+            found[[numbers[name] for name in names if name in numbers]] = factor
+        return found
 
 
 def _worth(kind: str, size: int, stop: int, length: int) -> float:
