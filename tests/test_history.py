@@ -24,6 +24,7 @@ from snapshot.compaction.usage import context_usage
 from snapshot.errors import SnapshotError
 from snapshot.facts import survey
 from snapshot.facts.patterns import Finder, find
+from snapshot.facts.ranking import ranking
 from snapshot.messages import Message, Text, Transcript, Usage
 from snapshot.models import tokens
 from snapshot.models.ids import profile_for
@@ -297,3 +298,4 @@ def test_a_survey_that_goes_on_is_that_of_the_whole(newest: int, monkeypatch: py
         assert fresh.finder.facts()
         assert going.finder.facts() == fresh.finder.facts()
         assert places(going) == places(fresh)
+        assert ranking(going).facts() == ranking(fresh).facts()

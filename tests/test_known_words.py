@@ -13,6 +13,7 @@ from benchmarks.bench_compact import run_of
 from snapshot.facts import factsheet, patterns
 from snapshot.facts.factsheet import Fact
 from snapshot.facts.patterns import find, parts_of, strings_in
+from snapshot.facts.ranking import Ranked
 from snapshot.messages import Message
 from snapshot.models.ids import profile_for
 from snapshot.models.profile import ModelProfile
@@ -106,16 +107,17 @@ _PAGES = st.sampled_from([(), ((0, 40), (40, 70)), ((0, 9), (9, 20), (20, 50), (
 
 @given(st.sampled_from(READERS), _FACTS, _PAGES, st.integers(0, 120))
 def test_a_sheet_has_as_much_as_its_text_has_room_for(reader: ModelProfile, facts, pages, budget):
-    labels = factsheet._Labels(pages, (), lambda fact: fact.offsets)
+    ranked = [Ranked(fact.text, fact.kind, number) for number, fact in enumerate(facts)]
+    labels = factsheet._Labels(pages, (), lambda item: facts[item.number].offsets)
     size = factsheet._Size(factsheet._HEAD, labels, budget, reader)
     tokens = [
-        text_tokens(factsheet._print(factsheet._HEAD, facts[:number], labels), reader)
-        for number in range(1, len(facts) + 1)
+        text_tokens(factsheet._print(factsheet._HEAD, ranked[:number], labels), reader)
+        for number in range(1, len(ranked) + 1)
     ]
     assert tokens == sorted(tokens)  # so that the first without room ends the search
     fitting = sum(count <= budget for count in tokens)
     for _ in range(2):  # what is known by then counts the same
-        assert size.count(facts) == min(fitting, factsheet._at_most(budget, reader))
+        assert size.count(ranked) == min(fitting, factsheet._at_most(budget, reader))
 
 
 @given(st.lists(st.integers(0, 300), max_size=9).map(sorted))

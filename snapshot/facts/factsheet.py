@@ -1,9 +1,8 @@
 """The factsheet: exact strings that are likely to be needed and that a vision model misreads, as text.
 
-`find` knows them by their form. The sheet takes what its budget has room for, what matters first: how likely
-a string is needed next (`use`), weighed by how badly models misread its kind (of hexadecimal digits most
-readers get none right at small cells, and what they give instead is plausible), for the tokens it takes. What
-the request has as text already is not said again, nor what stands whole in a longer string of the sheet.
+`find` knows them by their form. The sheet takes what its budget has room for, what matters first
+(`ranking`). What the request has as text already is not said again, nor what stands whole in a longer string
+of the sheet.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from snapshot.facts.patterns import KINDS, Fact, Kind, strings_in
 from snapshot.facts.survey import Survey, survey_of
 from snapshot.source.source import Source
 
-__all__ = ["Ranked", "Ranking", "ranking_of"]
+__all__ = ["Ranked", "Ranking", "ranking", "ranking_of"]
 
 # How badly a kind is misread: random characters give no context to correct by, numbers a little, paths and
 # hosts consist of words, names are words altogether.
@@ -85,13 +85,16 @@ def ranking_of(
     there = frozenset[str]().union(*map(strings_in, tail))
     if names:
         with survey_of(source) as survey:
-            return _ranking(survey, there, exclude)
+            return ranking(survey, there, exclude)
     survey = Survey(names=False)
     survey.follow(source)
-    return _ranking(survey, there, exclude, names=False)
+    return ranking(survey, there, exclude, names=False)
 
 
-def _ranking(survey: Survey, there: Iterable[str], exclude: Iterable[str], *, names: bool = True) -> Ranking:
+def ranking(
+    survey: Survey, there: Iterable[str] = (), exclude: Iterable[str] = (), *, names: bool = True
+) -> Ranking:
+    """The strings of a survey that deserve a place; `there` are those that stand beside the pages."""
     numbers, texts, traits = survey.finder.numbers, survey.finder.texts, survey.traits
     size, kinds = len(texts), survey.finder.kinds()
 
