@@ -283,7 +283,7 @@ def test_a_survey_that_goes_on_is_that_of_the_whole(newest: int, monkeypatch: py
     monkeypatch.setattr(survey, "_AT_ONCE", 700)
     run = long_conversation(24)
     going = survey.Survey()
-    for size in (17, 18, 40, len(run.messages)):
+    for size in range(17, len(run.messages) + 1):
         source = source_of(replace(run, messages=run.messages[:size]))
         assert going.leads_to(source)
         going.follow(source)
