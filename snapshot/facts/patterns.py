@@ -9,7 +9,6 @@ at all: not one that goes on where its pattern ends, that was cut (`3f78685…`)
 from __future__ import annotations
 
 import re
-from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -84,8 +83,8 @@ class Finder:
         self._names = names
         self._length = self._start = 0
         self._found: dict[str, _Places] = {}
-        # What a word is that only its own form tells.
-        self._kinds: dict[tuple[int, str], Kind] = {}
+        # What a word is that only its own form tells, by rank.
+        self._kinds: defaultdict[int, dict[str, Kind]] = defaultdict(dict)
 
     def feed(self, text: str) -> None:
         """Look at the piece of text that follows."""
@@ -105,7 +104,7 @@ class Finder:
                 if rank >= len(PATTERNS):
                     if rank > len(PATTERNS) and not self._names:
                         continue
-                    self._kinds[rank, found] = kind
+                    self._kinds[rank][found] = kind
                 length, places = len(found), new[found]
                 for start in starts:
                     if not (cuts and _touches(start + inside, start + inside + length, cuts, begins)):
@@ -135,7 +134,7 @@ class Finder:
         return [places.fact(text, self._kind) for text, places in self._found.items()]
 
     def _kind(self, rank: int, text: str) -> Kind:
-        return PATTERNS[rank][0] if rank < len(PATTERNS) else self._kinds[rank, text]
+        return PATTERNS[rank][0] if rank < len(PATTERNS) else self._kinds[rank][text]
 
 
 class _Places:
@@ -143,28 +142,30 @@ class _Places:
 
     __slots__ = ("_fact", "_offsets", "_ranks")
 
+    # Most strings stand in few places: a tuple and bytes are smaller than what grows, and the fact has the
+    # same tuple.
     def __init__(self) -> None:
-        self._offsets = array("q")
-        self._ranks = bytearray()
+        self._offsets: tuple[int, ...] = ()
+        self._ranks = b""
         self._fact: Fact | None = None
 
     def add(self, places: dict[int, int]) -> None:
-        for offset in sorted(places):
-            self._offsets.append(offset)
-            self._ranks.append(places[offset])
+        offsets = sorted(places)
+        self._offsets += tuple(offsets)
+        self._ranks += bytes(map(places.__getitem__, offsets))
         self._fact = None
 
     def forget(self, start: int) -> bool:
         """Forget what stands before an offset; whether anything is left."""
         if self._offsets[0] < start:
             gone = bisect_left(self._offsets, start)
-            del self._offsets[:gone], self._ranks[:gone]
+            self._offsets, self._ranks = self._offsets[gone:], self._ranks[gone:]
             self._fact = None
         return bool(self._offsets)
 
     def fact(self, text: str, kind: Callable[[int, str], Kind]) -> Fact:
         if self._fact is None:
-            self._fact = Fact(text, kind(min(self._ranks), text), tuple(self._offsets))
+            self._fact = Fact(text, kind(min(self._ranks), text), self._offsets)
         return self._fact
 
 

@@ -146,9 +146,9 @@ class _Fold:
         best = where = 0
         numbers: str | None = None
         most = lines.limit(number) - number
-        returns = lines.returns
+        returns = lines.returns(number)
         for place in islice(self._shown(number), _PLACES):
-            if returns[place] != returns[number]:
+            if lines.returns(place) != returns:
                 break  # so it is with all that are older
             size = min(most, lines.limit(place) - place, number - place)
             gone = kept.find(0, place - base, place - base + size)
