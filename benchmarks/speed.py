@@ -3,7 +3,7 @@
     python -m benchmarks.speed                      # all of it, some minutes
     python -m benchmarks.speed --short --check      # what CI runs: a few rows, and floors for their ratios
     python -m benchmarks.speed --store FILE         # keep the results, for benchmarks.compare
-    python -m benchmarks.speed --only former reader class    # what docs/speed.md has, of one run
+    python -m benchmarks.speed --only former reader sent class    # what docs/speed.md has, of one run
 
 Seconds are of processors, and the least of several runs; compare the rows of one run, not runs. The text is
 that of real transcripts where they are kept beside the repository, else of the example in it.
@@ -38,6 +38,7 @@ FLOORS = (
     ("former", "default, numba", "times as long", 1.3, 9.0),
     ("former", "fast, numpy", "times as long", 1.1, 9.0),
     ("reader", "", "bytes", 2000.0, 7500.0),
+    ("sent", "", "bytes", 1500.0, 7500.0),
     ("class", "code, default", "bytes", 2000.0, 8000.0),
     ("class", "CJK, default", "bytes", 5000.0, 30000.0),
     ("memory", "", "MB", 0.0, 500.0),
@@ -56,6 +57,7 @@ def groups(short: bool) -> dict[str, Callable[[], Iterator[Row]]]:
         "size": lambda: stages.sizes(counts),
         "former": lambda: stages.beside_former(chars, 3 if short else 7),
         "reader": lambda: stages.readers(200_000 if short else 500_000),
+        "sent": stages.sent,
         "class": lambda: stages.classes(100_000 if short else 500_000),
         "rival": lambda: stages.rivals(200_000 if short else 400_000),
         "start": lambda: processes.cold_start(3 if short else 7),

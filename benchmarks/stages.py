@@ -19,7 +19,9 @@ from snapshot.raster.compress import PROFILES
 from snapshot.source.source import Source, source_of
 from snapshot.typeset.grid import Grid, set_pages
 
-__all__ = ["beside_former", "classes", "readers", "reading", "rivals", "sizes", "text_stages", "wholes"]
+__all__ = [
+    "beside_former", "classes", "readers", "reading", "rivals", "sent", "sizes", "text_stages", "wholes",
+]  # fmt: skip
 
 # Pages that the slowest compressors are measured on.
 _SAMPLE = 8
@@ -166,6 +168,21 @@ def readers(chars: int) -> Iterator[Row]:
         spent = least(pages, runs=2)
         name = f"{_READERS[0]}, a fifth, {profile}"
         yield Row("reader", name, len(few.text), *spent, size, "bytes per 1,000 characters")
+
+
+def sent() -> Iterator[Row]:
+    """Whole transcripts as they are sent, each thing said once: the bytes for what they say at first."""
+    every = [snapshot.load(path) for path in transcripts()]
+    chars = sum(len(source_of(transcript).text) for transcript in every)
+    sources = [source_of(transcript, repeats=True, runs=True) for transcript in every]
+    for name in _READERS:
+        setting = Typesetter(layout_for(name=name))
+
+        def whole(setting=setting) -> int:
+            return sum(len(page.png) for source in sources for page in setting.pages(source, threads=1))
+
+        size = whole() / chars * 1000
+        yield Row("sent", name, chars, *least(whole, runs=2), size, "bytes per 1,000 characters")
 
 
 def classes(chars: int, profiles: tuple[str, ...] = ("default", "fast")) -> Iterator[Row]:

@@ -159,6 +159,7 @@ def test_what_a_provider_would_refuse_is_not_sent(key, api, place):
     st.sampled_from([None, 60_000, 90_000]),
 )
 @example(["image", "large image", "large image", "large image"], {}, 60_000)
+@example(["image"] * 2 + ["document"] * 5 + ["large image", "large document"], {}, 60_000)
 @example(["document", "image", "large image", "image", "large document", "large image"], {}, 60_000)
 def test_no_more_goes_than_must(kinds, limits, size):
     made = {

@@ -99,18 +99,18 @@ def test_200_calls_of_a_conversation_that_grows(
     run: Callable[[Watched, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keeper = Watched(**SETTINGS)
-    pieces, with_rows = chain._pieces, continued.with_rows
+    pieces, read = chain._pieces, continued.read
 
     def looked(parts: Any) -> Any:
         keeper.seen += 1
         return pieces(parts)
 
-    def read(value: Any, **more: Any) -> Any:
+    def reading(value: Any, **more: Any) -> Any:
         keeper.seen += len(value)
-        return with_rows(value, **more)
+        return read(value, **more)
 
     monkeypatch.setattr(chain, "_pieces", looked)
-    monkeypatch.setattr(continued, "with_rows", read)
+    monkeypatch.setattr(continued, "read", reading)
     with FakeProvider(reply, window=WINDOW) as fake:
         run(keeper, fake.url)
         requests = [seen for seen in fake.requests if not seen.count]

@@ -133,7 +133,7 @@ def test_how_pages_are_read_is_said_of_those_that_are_read_so(way):
     assert ("read row after row; where a row ends" in guide) == (way != "lines")
     assert ("part a page into columns" in guide) == (way == "columns")
     assert ("A row of a column is a line" in guide) == (way == "lines")
-    assert ("hatched cell at the end of a row is filling" in guide) == (way != "lines")
+    assert ("much like a slash, is filling" in guide) == (way != "lines")
 
 
 @pytest.mark.parametrize("words_of", [1, WORDS])

@@ -201,7 +201,8 @@ def test_ten_kills_of_the_command(tmp_path):
     ]
 
     def reply(seen: Seen) -> Reply:
-        if seen.number % 9 == 4 and script:
+        # Behind the first pages: an arm that loses those is given up.
+        if seen.number > 18 and seen.number % 2 and script:
             return script.pop()
         words = words_of(seen)
         return say(answer(text_of(planned, words), words, 0.95), delay=0.02)

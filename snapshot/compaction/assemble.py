@@ -15,6 +15,7 @@ from snapshot.compaction.former_words import (
     FORMER_CLOSE,
     FORMER_CLOSE_2,
     FORMER_FACTS_LEAD,
+    FORMER_FILLING,
     FORMER_GUIDE,
     FORMER_LEAD,
     FORMER_LEAD_2,
@@ -23,7 +24,7 @@ from snapshot.compaction.former_words import (
 )
 from snapshot.compaction.places import PLACE
 from snapshot.messages import Image, Message, Text
-from snapshot.source.marks import DRAWING, FORMERLY, UNSURE, notes_on, reading_guide
+from snapshot.source.marks import DRAWING, FILLING, FORMERLY, UNSURE, notes_on, reading_guide
 
 __all__ = ["archive_messages", "is_facts", "left_out_text"]
 
@@ -157,7 +158,8 @@ def _lead(archive: Archived) -> str:
         drawing=_drawing(archive),
     )
     if archive.words < _STILL_COUNT:
-        return f"{OPENING}\n{FORMER_LEAD_2}{guide.replace(UNSURE, FORMER_UNSURE)}{_VALUES}"
+        guide = guide.replace(UNSURE, FORMER_UNSURE).replace(FILLING, FORMER_FILLING)
+        return f"{OPENING}\n{FORMER_LEAD_2}{guide}{_VALUES}"
     return _LEAD + guide + _VALUES
 
 

@@ -11,6 +11,7 @@ __all__ = [
     "FORMER_CLOSE",
     "FORMER_CLOSE_2",
     "FORMER_FACTS_LEAD",
+    "FORMER_FILLING",
     "FORMER_GUIDE",
     "FORMER_LEAD",
     "FORMER_LEAD_2",
@@ -32,6 +33,7 @@ behind the archive, or in the words quoted beside the pages, or before it. All e
 FORMER_CLOSE_2 = """\
 The conversation goes on word for word from here. What is to be done now is the last that the user asked for,
 here or above."""
+FORMER_FILLING = "A hatched cell at the end of a row is filling. "
 FORMER_UNSURE = """\
 Glyphs this small deceive. Do not copy an exact value (a hash, id, number, path or name) off a page where it
 stands as text elsewhere; of one that you cannot read for certain say that it is not legible (null), and do

@@ -49,6 +49,13 @@ class ImageRung:
 
 def within_limits(candidate: Candidate) -> Candidate:
     """The candidate without the attachments that are too many or too large for the provider."""
+    # The line in place of a small one may be longer than it was, so what is left is looked at again.
+    while (lighter := _once_within_limits(candidate)) is not candidate:
+        candidate = lighter
+    return candidate
+
+
+def _once_within_limits(candidate: Candidate) -> Candidate:
     if not candidate.replaced:
         return without(candidate, refused(candidate.context, candidate.messages), middle=True)
     # Marks for pages stand between head and tail, and stay.

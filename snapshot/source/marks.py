@@ -19,6 +19,7 @@ __all__ = [
     "ELIDED",
     "END",
     "FIELD",
+    "FILLING",
     "FORMERLY",
     "NEWLINE",
     "OPEN",
@@ -109,7 +110,8 @@ _FORMERLY = (
     (_NOTES["tab"], "⇥ is a tab."),
     (", and the gap behind it is none.", "."),
 )
-_FILLING = "A hatched cell at the end of a row is filling. "
+FILLING = "A hatched cell at the end of a row, much like a slash, is filling. "
+"""What is said of cells that are left over."""
 UNSURE = """\
 Glyphs this small deceive. Do not copy an exact value (a hash, id, number, path or name) off a page where it
 stands as text elsewhere. One that you cannot read for certain, get again where it came from (read the file,
@@ -212,4 +214,4 @@ def reading_guide(
     names = names | {"repeats"} if repeats else names - {"repeats", "numbers"}
     lines = way == "lines"
     notes = notes_on(names | ({"lines"} if lines else {"rows", way}), reasoning=reasoning, drawing=drawing)
-    return f"{notes}\n{'' if lines else _FILLING}{_LAST}"
+    return f"{notes}\n{'' if lines else FILLING}{_LAST}"
