@@ -431,3 +431,19 @@ def test_a_mark_says_what_it_stands_for():
     assert marks[:2] == [f"{ELIDED}1{ELIDED}hex 128 {run[:6]}..{run[-6:]}{ELIDED}"] * 2
     assert marks[2].startswith(f"{ELIDED}2{ELIDED}base64 {len(WRAPPED)} in 4 lines {WRAPPED[:6]}..")
     assert folded.runs == (run, WRAPPED)
+
+
+def test_runs_are_the_same_in_pieces_of_any_size(monkeypatch):
+    """What is looked at in one go bounds memory, and changes nothing: of entries, and of a document."""
+    bodies = [*(f"key {run}" for run in RUNS), WRAPPED, "plain words", drawn(random.Random(3), 90)]
+    messages = tuple(Message("user", (Text(body),)) for body in (*bodies, *bodies))
+    for form in ("archive", "text"):
+        source = source_of(Transcript(messages, form))
+        forget()
+        whole = run_marks.numbered_runs(source)
+        assert whole
+        for size in (300, 1):
+            forget()
+            with monkeypatch.context() as patched:
+                patched.setattr(run_marks, "_AT_ONCE", size)
+                assert run_marks.numbered_runs(source) == whole

@@ -16,6 +16,7 @@ from snapshot.facts.patterns import Finder, Places, look
 from snapshot.facts.use import Uses
 from snapshot.source.marks import ELIDED
 from snapshot.source.source import Source
+from snapshot.source.text import whole_messages
 
 __all__ = ["Survey", "forget", "survey_of"]
 
@@ -167,16 +168,10 @@ def _first(source: Source) -> int:
 
 def _pieces(source: Source, start: int) -> list[tuple[int, int]]:
     """Half-open spans of text from an offset on, each of whole messages."""
-    found: list[tuple[int, int]] = []
     length = len(source.text)
     if not source.marks:  # a document, not a conversation
         return [(start, length)] if start < length else []
-    while start < length:
-        at = bisect_left(source.spans, start + _AT_ONCE, key=lambda span: span[1])
-        stop = max(source.spans[at][1], start) if at < len(source.spans) else length
-        found.append((start, stop))
-        start = stop
-    return found
+    return list(whole_messages(source, start, _AT_ONCE))
 
 
 class _Lately:

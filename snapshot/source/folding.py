@@ -34,6 +34,8 @@ _TELLING = 6  # letters and digits of words that tell one block from others
 _SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 # Conversations that are kept, and folded sources of each; texts of so few characters are not worth it.
 _MOST, _FOLDS, _FEW = 2, 12, 1 << 13
+# Of folded sources, the newest ones are kept that have so many characters together, and two of any size.
+_CHARACTERS, _FEWEST_FOLDS = 1 << 26, 2
 
 
 def _label(head: str) -> str:
@@ -146,9 +148,9 @@ class _Fold:
         best = where = 0
         numbers: str | None = None
         most = lines.limit(number) - number
-        returns = lines.returns
+        returns = lines.returns(number)
         for place in islice(self._shown(number), _PLACES):
-            if returns[place] != returns[number]:
+            if lines.returns(place) != returns:
                 break  # so it is with all that are older
             size = min(most, lines.limit(place) - place, number - place)
             gone = kept.find(0, place - base, place - base + size)
@@ -285,9 +287,20 @@ class _Known:
         fold = self.folds.pop(visible_from, None) or _Fold(self.lines, visible_from, numbered=self.numbered)
         fold.follow()
         self.folds[visible_from] = fold
-        while len(self.folds) > _FOLDS:
+        for _ in range(len(self.folds) - _kept(len(source.text) - start for start in reversed(self.folds))):
             self.folds.popitem(last=False)
         return fold.source if self.lines.source is source else _beginning(fold.source, source)
+
+
+def _kept(sizes: Iterable[int]) -> int:
+    """How many folded sources are kept, by the characters that each stands for, the newest first."""
+    total = number = 0
+    for size in islice(sizes, _FOLDS):
+        total += size
+        if number >= _FEWEST_FOLDS and total > _CHARACTERS:
+            break
+        number += 1
+    return number
 
 
 def _beginning(folded: Source, source: Source) -> Source:
@@ -337,7 +350,8 @@ class _Lately:
         folded = known.folded(source, visible_from)
         with self._lock:
             self._known = [*self._known, known][-_MOST:]
-            self._told = [*self._told, (source, visible_from, numbered, folded)][-_FOLDS:]
+            told = [*self._told, (source, visible_from, numbered, folded)]
+            self._told = told[-_kept(len(given.text) - start for given, start, _, _ in reversed(told)) :]
         return folded
 
 

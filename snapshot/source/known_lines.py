@@ -104,13 +104,16 @@ class KnownLines:
     def __init__(self, *, numbered: bool = False) -> None:
         self.source = Source("")
         self._starts, self._ids = _Column(np.int64), _Column(np.int64)
-        self._bare = _Column(np.int64) if numbered else self._ids
-        self._sections, self._returns, self._before = _Column(), _Column(), _Column()
+        self._numbered = numbered
+        self._sections, self._before = _Column(), _Column()
+        # Lines that a page may print as several.
+        self._returns = _Column()
         # The first line of each run that may be of one block; where messages end.
         self._edges, self._stops = _Column(), _Column(np.int64)
-        self._heads: dict[int, int] = {}  # offset of the mark that opens a section, by its number
+        # Sections that a mark opens, and its offset.
+        self._opened, self._heads = _Column(), _Column(np.int64)
         self._places = _Places()
-        self._scopes = self._parted = 0
+        self._scopes = 0
 
     @property
     def starts(self) -> _Numbers:
@@ -127,11 +130,6 @@ class KnownLines:
     def sections(self) -> _Numbers:
         """Number of each line's entry."""
         return self._sections.values
-
-    @property
-    def returns(self) -> _Numbers:
-        """Lines before each that a page may print as several."""
-        return self._returns.values
 
     @property
     def before(self) -> _Numbers:
@@ -154,12 +152,17 @@ class KnownLines:
         at = int(np.searchsorted(edges, number, "right"))
         return int(edges[at]) if at < len(edges) else len(self.starts)
 
+    def returns(self, number: int) -> int:
+        """How many lines before one a page may print as several."""
+        return int(np.searchsorted(self._returns.values, number))
+
     def head(self, number: int) -> str:
         """What stands behind the mark that opens the section of a line, up to the end of that line."""
-        mark = self._heads.get(int(self.sections[number]))
-        if mark is None:
+        section, opened = self.sections[number], self._opened.values
+        at = int(np.searchsorted(opened, section))
+        if at == len(opened) or opened[at] != section:
             return ""
-        text = self.source.text
+        text, mark = self.source.text, int(self._heads.values[at])
         end = text.find("\n", mark)
         return text[mark + 1 : end + 1 if end >= 0 else len(text)]
 
@@ -211,12 +214,12 @@ class KnownLines:
         self._stops.add(stops[stops > self._stops.values[-1:].max(initial=-1)])
         marks = np.array(source.marks[len(old.marks) :], np.int64)
         first = len(self.starts)
-        for start, texts in _pieces(source.text, len(old.text)):
-            self._take(start, texts, marks)
-        self._link(first)
+        taken = [self._take(start, texts, marks) for start, texts in _pieces(source.text, len(old.text))]
+        # New lines begin an entry, so that those known are of no block with them.
+        self._link(first, np.concatenate(taken) if self._numbered and taken else self.ids[first:])
 
-    def _take(self, start: int, texts: Sequence[str], marks: _Numbers) -> None:
-        """Take in lines, the first of which begins at `start`."""
+    def _take(self, start: int, texts: Sequence[str], marks: _Numbers) -> _Numbers:
+        """Take in lines, the first of which begins at `start`; gives the numbers by which they are linked."""
         size = len(texts)
         first = len(self.starts)
         stops = self._stops.values
@@ -230,7 +233,7 @@ class KnownLines:
                 parted[number] = broken[number] = True
             elif "\x1b" in text and _OPEN.search(text):
                 broken[number] = True
-        bare = ids if self._bare is self._ids else _bare_ids(ids, texts)
+        bare = _bare_ids(ids, texts) if self._numbered else ids
         low, high = np.searchsorted(marks, (start, ends[-1]))
         marked = np.searchsorted(ends, marks[low:high], "right")
         broken[marked] = True
@@ -241,25 +244,24 @@ class KnownLines:
             opens[line] = self.source.text[mark] == SCOPE
         scopes = opens.cumsum() + self._scopes
         sections = np.searchsorted(stops, ends, "left") + scopes
-        for line, mark in heads:
-            if opens[line]:
-                self._heads[int(sections[line])] = mark
+        opened = [(sections[line], mark) for line, mark in heads if opens[line]]
+        self._opened.add([section for section, _ in opened])
+        self._heads.add([mark for _, mark in opened])
         ids[broken] = bare[broken] = -1
-        returns = parted.cumsum() + self._parted
         self._starts.add(starts)
         self._ids.add(ids)
-        if bare is not ids:
-            self._bare.add(bare)
         former = self.sections[-1:] if first else sections[:1]
         self._sections.add(sections)
-        self._returns.add(returns - parted)
+        self._returns.add(np.flatnonzero(parted) + first)
         edges = broken | (np.diff(sections, prepend=former) != 0)
         self._edges.add(np.flatnonzero(edges) + first)
-        self._scopes, self._parted = int(scopes[-1]), int(returns[-1])
+        self._scopes = int(scopes[-1])
+        return bare
 
-    def _link(self, first: int) -> None:
-        """Find for the lines from `first` on, which begin an entry, where their first ones stood before."""
-        ids, sections = self._bare.values[first:], self.sections[first:]
+    def _link(self, first: int, ids: _Numbers) -> None:
+        """Find for the lines from `first` on, which begin an entry, where their first ones stood before: by
+        their numbers, those in `ids`."""
+        sections = self.sections[first:]
         self._before.add(np.full(len(ids), -1, np.int64))
         for start in range(0, len(ids) - FEWEST + 1, _LINES):
             stop = min(start + _LINES, len(ids) - FEWEST + 1)
@@ -273,7 +275,7 @@ class KnownLines:
                 valid &= following != -1
                 keys = (keys ^ (keys >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
                 keys += following.astype(np.uint64)
-            places = np.flatnonzero(valid)
+            places = np.flatnonzero(valid).astype(np.int32)
             found = self._places.add(keys[places].astype(np.int64), places + (first + start))
             self.before[first + start + places] = found
 

@@ -100,9 +100,9 @@ class RandomRun:
     kind: str
 
 
-def random_runs(text: str, start: int = 0) -> list[RandomRun]:
-    """The runs of `text` from an offset on, in order, apart from each other."""
-    seen = text[start:] if start else text
+def random_runs(text: str, start: int = 0, stop: int | None = None) -> list[RandomRun]:
+    """The runs of `text` in a half-open span, or from an offset on, in order, apart from each other."""
+    seen = text[start:stop]
     data = seen.encode("ascii", "replace")
     classes = data.translate(_CLASS)
     found = [*_dumps(seen, data.translate(_BYTES_CLASS)), *_wrapped(seen, classes), *_tokens(seen, classes)]

@@ -23,8 +23,8 @@ from dataclasses import dataclass, replace
 from snapshot.source.folding import folded
 from snapshot.source.known_lines import follows
 from snapshot.source.marks import ELIDED, RUN_MARK, SCOPE
-from snapshot.source.random_runs import random_runs
-from snapshot.source.text import Elision, Moved, Repeat, Source, marks_of
+from snapshot.source.random_runs import RandomRun, random_runs
+from snapshot.source.text import Elision, Moved, Repeat, Source, marks_of, whole_messages
 
 __all__ = [
     "VERSION",
@@ -45,6 +45,8 @@ _GAP = re.compile(r"\\[nr]|[^A-Za-z0-9+/=%_.~:-]")
 _LONGEST = 4000  # characters of a run that a search shows whole
 # Conversations that are kept, and folded sources of each; texts of so few characters are not worth it.
 _MOST, _FOLDS, _FEW = 2, 12, 1 << 13
+# Characters that are looked at in one go: bounds memory.
+_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +81,23 @@ class _Known:
         """Take in what is new."""
         if len(source.text) <= len(self.source.text):
             return
-        text = source.text
-        for run in random_runs(text, len(self.source.text)):
-            place = bisect_right(source.spans, run.start, key=lambda span: span[1])
-            if place < len(source.spans) and source.spans[place][1] < run.stop:
-                continue  # two messages of a document
-            number = self._numbers.setdefault(text[run.start : run.stop], len(self._numbers) + 1)
-            if number > len(self._texts):
-                self._texts.append(text[run.start : run.stop])
-            self._runs.append(NumberedRun(run.start, run.stop, number, run.kind))
+        start = len(self.source.text)
+        # No run goes over the end of an entry, but it may over that of a part of a document.
+        size = _AT_ONCE if _is_conversation(source) else len(source.text)
+        for begin, end in whole_messages(source, start, size):
+            for run in random_runs(source.text, begin, end):
+                self._take(source, run)
         self.source = source
+
+    def _take(self, source: Source, run: RandomRun) -> None:
+        place = bisect_right(source.spans, run.start, key=lambda span: span[1])
+        if place < len(source.spans) and source.spans[place][1] < run.stop:
+            return  # two messages of a document
+        text = source.text[run.start : run.stop]
+        number = self._numbers.setdefault(text, len(self._numbers) + 1)
+        if number > len(self._texts):
+            self._texts.append(text)
+        self._runs.append(NumberedRun(run.start, run.stop, number, run.kind))
 
     def runs(self, source: Source) -> list[NumberedRun]:
         """Those of the conversation, or of its beginning."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from snapshot.source.marks import ELIDED, REPEAT
 
-__all__ = ["Elision", "Lineage", "Moved", "Repeat", "Source", "marks_of", "slice_of"]
+__all__ = ["Elision", "Lineage", "Moved", "Repeat", "Source", "marks_of", "slice_of", "whole_messages"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,17 @@ def slice_of(source: Source, start: int, stop: int) -> Source:
     """The half-open span of a source as a source of its own; spans, elisions and repeats are left behind."""
     low, high = bisect_left(source.marks, start), bisect_left(source.marks, stop)
     return Source(source.text[start:stop], tuple(mark - start for mark in source.marks[low:high]))
+
+
+def whole_messages(source: Source, start: int, size: int) -> Iterator[tuple[int, int]]:
+    """Half-open spans of a source's text from the start of a message on, each of whole messages and, but for
+    the last, of at least so many characters: what is looked at in one go, where memory has to be bounded."""
+    length = len(source.text)
+    while start < length:
+        at = bisect_left(source.spans, start + size, key=lambda span: span[1])
+        stop = max(source.spans[at][1], start) if at < len(source.spans) else length
+        yield start, stop
+        start = stop
 
 
 def marks_of(text: str, repeat: Repeat) -> Iterator[int]:
