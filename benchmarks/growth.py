@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from random import Random
 
 from snapshot.compaction.compact import compact
 from snapshot.errors import SnapshotError
@@ -88,6 +89,23 @@ def _messages(size: int) -> bytes:
     return f"[{','.join([pair] * (size // 2))}]".encode()
 
 
+def _read_again(size: int) -> bytes:
+    """Forty files of which parts are read again and again, a line changed now and then."""
+    random = Random(3)
+    files = [
+        [f"value_{name}_{row} = read_row({row})  # as before" for row in range(60)] for name in range(40)
+    ]
+    said = [{"role": "user", "content": "Mend the importer."}]
+    for step in range(size // 2):
+        lines = random.choice(files)
+        if random.random() < 0.3:
+            lines[random.randrange(60)] = f"changed_{step} = 1  # it is new"
+        first = random.randrange(40)
+        said.append({"role": "assistant", "content": f"Part {step}."})
+        said.append({"role": "user", "content": "\n".join(lines[first : first + 20])})
+    return json.dumps(said).encode()
+
+
 def _line(size: int) -> bytes:
     return b'[{"role":"user","content":"' + b"abc def " * (size // 8) + b'"}]'
 
@@ -143,6 +161,7 @@ CASES = (
     Case("messages: load", 1_000_000, _messages, _loaded),
     Case("messages: load and inspect", 1_000_000, _messages, _inspected),
     Case("messages: load and compact", 300_000, _messages, _compacted),
+    Case("messages that say the same again: load and compact", 30_000, _read_again, _compacted),
     Case("characters in a line of JSON: load", 300_000_000, _line, _loaded),
     Case("characters in a line of JSON: load and inspect", 300_000_000, _line, _inspected),
     Case("characters in a line of text: load", 300_000_000, _plain_line, _loaded),

@@ -18,6 +18,7 @@ from snapshot.pages.layout import Layout
 from snapshot.pages.render import PageSpan, Typesetter
 from snapshot.source.repeats import fold_chapters, fold_repeats, folded_offset, original_span
 from snapshot.source.source import Source
+from snapshot.source.text import beginning_of
 
 __all__ = ["CHAPTERS", "Setter", "without_chapters"]
 
@@ -31,6 +32,8 @@ _LEAST_KEPT, _LEAST_MARGIN = 0.3, 0.15
 # Characters that are thought to stand on a page before one was set, for each of its cells; and the part of a
 # page that is set behind a chapter to see that it ends.
 _CHARS, _BEHIND = 1.1, 0.15
+# Characters of the source that are folded in one go for a chapter, at least.
+_LEAST_REACH = 1 << 16
 # Characters for each cell of a denser page, where pages are not set to see whether they have room.
 _LEAST_FILLED = 0.95
 
@@ -51,6 +54,8 @@ class Setter:
         # By name: a reader's layouts have different ones.
         self._typesetters: dict[str, Typesetter] = {}
         self._known: dict[tuple[object, ...], Pagination] = {}
+        # Characters that a chapter had of the source, as it was the last time.
+        self._reach = 0
         # Characters on a page, as it was the last time.
         self._chars: dict[str, float] = {}
 
@@ -103,12 +108,15 @@ class Setter:
         stretches, chapters, left_out = list(kept.stretches), kept.chapters, kept.left_out
         # A chapter is set of its own text, in which what stands before it is not folded.
         start = max((left_out, *chapters))
-        alone = self._alone(start)
+        alone, length = self._alone(start)
         shift = folded_offset(kept.printed, start) - start if chapters and self.repeats else 0
         at -= shift
         for layout, end in plan:
-            while (stop := folded_offset(alone, end)) > at:
-                pages, edge = self._up_to_edge(alone, layout, at, stop, filled)
+            while (stop := folded_offset(alone, min(end, length))) > at or length < end:
+                pages, edge = self._up_to_edge(alone, layout, at, stop, filled) if stop > at else ((), None)
+                if edge is None and length < end:
+                    alone, length = self._alone(start, 2 * (length - start))
+                    continue
                 if edge is None:
                     stretches.append(Stretch(layout, _moved(pages, shift)))
                     at, filled = stop, filled + len(pages)
@@ -118,16 +126,26 @@ class Setter:
                     if pages[whole - 1].stop != edge:
                         pages, whole = self.measured(alone, layout, at, edge), None
                     stretches.append(Stretch(layout, _moved(pages[:whole], shift)))
-                start = original_span(alone, edge, edge)[0]
+                former, start = start, original_span(alone, edge, edge)[0]
+                self._reach = 3 * (start - former) // 2
                 chapters = (*chapters, start)
-                alone, shift = self._alone(start), edge + shift - start if self.repeats else 0
+                shift = edge + shift - start if self.repeats else 0
+                alone, length = self._alone(start)
                 at, filled = start if self.repeats else edge, 0
         printed = self.printed(left_out, chapters)
         return Pagination(tuple(stretches), left_out, printed=printed, chapters=chapters)
 
-    def _alone(self, start: int) -> Source:
-        """The text with references to what stands from an offset on, and to nothing before."""
-        return fold_repeats(self.source, visible_from=start, runs=self.runs) if self.repeats else self.source
+    def _alone(self, start: int, reach: int = 0) -> tuple[Source, int]:
+        """The text with references to what stands from an offset on, and to nothing before; and up to which
+        offset: the end of a message at least `reach` characters further on, or as many as a chapter may have.
+
+        To fold all that follows for each chapter anew would take the square of the time.
+        """
+        if not self.repeats:
+            return self.source, len(self.source.text)
+        reach = max(reach, _LEAST_REACH, self._reach)
+        part = beginning_of(self.source, start + reach) if self.chapter else self.source
+        return fold_repeats(part, visible_from=start, runs=self.runs), len(part.text)
 
     def _up_to_edge(
         self, printed: Source, layout: Layout, at: int, stop: int, filled: int

@@ -21,7 +21,7 @@ import numpy as np
 from snapshot.source.known_lines import FEWEST, KnownLines, follows
 from snapshot.source.line_numbers import prefix
 from snapshot.source.marks import FIELD, REPEAT
-from snapshot.source.text import Elision, Moved, Repeat, Source
+from snapshot.source.text import Elision, Moved, Repeat, Source, beginning_of
 
 __all__ = ["folded", "forget"]
 
@@ -95,29 +95,29 @@ class _Fold:
         """Characters that it stands for."""
         return len(self._given.text)
 
-    def follow(self) -> None:
-        """Write what is new."""
+    def follow(self, source: Source) -> None:
+        """Write what is new in a source of the lines, or in their beginning."""
         lines, first = self._lines, self._first
-        given, source = self._given, lines.source
-        if source is given:
+        given = self._given
+        if len(source.text) <= len(given.text):
             return
         number = max(first, len(self._kept) + first)
-        stop = len(lines.starts)
+        stop = max(number, int(np.searchsorted(lines.starts, len(source.text))))
         self._kept += b"\1" * (stop - number)
         self._before.frombytes(lines.before[number:stop].tobytes())
-        for at in self._told(number):
+        for at in self._told(number, stop):
             if at >= number:
                 number = self._take(at)
         self._write(len(source.text))
-        self._put_together(given)
+        self._put_together(given, source)
         self._given = source
 
-    def _told(self, number: int) -> list[int]:
-        """Lines from `number` on that a reference may stand for: those that begin as an earlier one does, and
-        those that are followed by the same twice."""
+    def _told(self, number: int, stop: int) -> list[int]:
+        """Lines from `number` on, before `stop`, that a reference may stand for: those that begin as an
+        earlier one does, and those that are followed by the same twice."""
         lines = self._lines
-        ids, sections = lines.ids[number:], lines.sections[number:]
-        may = lines.before[number:] >= self._first
+        ids, sections = lines.ids[number:stop], lines.sections[number:stop]
+        may = lines.before[number:stop] >= self._first
         few = FEWEST - 1
         if len(ids) > few:
             run = (ids[:-few] != -1) & (sections[:-few] == sections[few:])
@@ -237,9 +237,9 @@ class _Fold:
         self._length += stop - self._done
         self._done = stop
 
-    def _put_together(self, given: Source) -> None:
+    def _put_together(self, given: Source, source: Source) -> None:
         """Make the folded source of what was written, behind that of what was given before."""
-        old, source = self.source, self._lines.source
+        old = self.source
         pieces, self._pieces = self._pieces, []
         if not self._repeats:
             self.source = source
@@ -285,11 +285,11 @@ class _Known:
         if len(source.text) >= len(self.lines.source.text):
             self.lines.follow(source)
         fold = self.folds.pop(visible_from, None) or _Fold(self.lines, visible_from, numbered=self.numbered)
-        fold.follow()
+        fold.follow(source)
         self.folds[visible_from] = fold
         for _ in range(len(self.folds) - _kept(len(source.text) - start for start in reversed(self.folds))):
             self.folds.popitem(last=False)
-        return fold.source if self.lines.source is source else _beginning(fold.source, source)
+        return fold.source if fold.length == len(source.text) else _beginning(fold.source, source)
 
 
 def _kept(sizes: Iterable[int]) -> int:
@@ -347,9 +347,12 @@ class _Lately:
                     return folded
                 self._known.remove(known)  # it is this call's alone while it is in use
         known = known or _Known(numbered=numbered)
-        folded = known.folded(source, visible_from)
+        # What stands behind is folded when it is asked for.
+        folded = known.folded(source if until is None else beginning_of(source, until), visible_from)
         with self._lock:
             self._known = [*self._known, known][-_MOST:]
+            if until is not None:
+                return folded
             told = [*self._told, (source, visible_from, numbered, folded)]
             self._told = told[-_kept(len(given.text) - start for given, start, _, _ in reversed(told)) :]
         return folded

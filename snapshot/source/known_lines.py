@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,11 @@ _OPEN = re.compile(r"\x1b[\]PX^_][^\x07\x1b]*\Z")
 _CONTROL = re.compile(r"[^\t\n -~\xa0-\U0010ffff]")
 
 _Numbers = NDArray[Any]
+
+
+def _place(values: _Numbers, number: int, side: Literal["left", "right"] = "left") -> int:
+    """Where a number stands among sorted ones; of another type than theirs, all of them would be copied."""
+    return int(values.searchsorted(values.dtype.type(number), side))
 
 
 class _Column:
@@ -149,17 +154,17 @@ class KnownLines:
     def limit(self, number: int) -> int:
         """The first line behind `number` that cannot be of one block with it."""
         edges = self._edges.values
-        at = int(np.searchsorted(edges, number, "right"))
+        at = _place(edges, number, "right")
         return int(edges[at]) if at < len(edges) else len(self.starts)
 
     def returns(self, number: int) -> int:
         """How many lines before one a page may print as several."""
-        return int(np.searchsorted(self._returns.values, number))
+        return _place(self._returns.values, number)
 
     def head(self, number: int) -> str:
         """What stands behind the mark that opens the section of a line, up to the end of that line."""
         section, opened = self.sections[number], self._opened.values
-        at = int(np.searchsorted(opened, section))
+        at = _place(opened, section)
         if at == len(opened) or opened[at] != section:
             return ""
         text, mark = self.source.text, int(self._heads.values[at])

@@ -151,7 +151,7 @@ def _in_chapters(source: Source, starts: Sequence[int], runs: bool) -> Source:
             replace(item, offset=offset) for item, offset in zip(source.elisions, offsets, strict=True)
         ),
         repeats=tuple(repeats),
-        runs=folds[0].runs,
+        runs=folds[-1].runs,
         lineage=None,
     )
 

@@ -24,7 +24,7 @@ from snapshot.source.folding import folded
 from snapshot.source.known_lines import follows
 from snapshot.source.marks import ELIDED, RUN_MARK, SCOPE
 from snapshot.source.random_runs import RandomRun, random_runs
-from snapshot.source.text import Elision, Moved, Repeat, Source, marks_of, whole_messages
+from snapshot.source.text import Elision, Moved, Repeat, Source, beginning_of, marks_of, whole_messages
 
 __all__ = [
     "VERSION",
@@ -116,6 +116,9 @@ class _Known:
         for given, offset, told in self._told:
             if given is source and offset == visible_from:
                 return told
+        if until is not None:
+            part = beginning_of(source, until)
+            return _Marked(part, self.runs(part), self.texts(part)).folded(visible_from, repeats=True)
         marked = next((marked for given, marked in self._marked if given is source), None)
         if marked is None:
             marked = _Marked(source, self.runs(source), self.texts(source))

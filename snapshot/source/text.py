@@ -10,7 +10,17 @@ import numpy as np
 
 from snapshot.source.marks import ELIDED, REPEAT
 
-__all__ = ["Elision", "Lineage", "Moved", "Repeat", "Source", "marks_of", "slice_of", "whole_messages"]
+__all__ = [
+    "Elision",
+    "Lineage",
+    "Moved",
+    "Repeat",
+    "Source",
+    "beginning_of",
+    "marks_of",
+    "slice_of",
+    "whole_messages",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +94,22 @@ def slice_of(source: Source, start: int, stop: int) -> Source:
     """The half-open span of a source as a source of its own; spans, elisions and repeats are left behind."""
     low, high = bisect_left(source.marks, start), bisect_left(source.marks, stop)
     return Source(source.text[start:stop], tuple(mark - start for mark in source.marks[low:high]))
+
+
+def beginning_of(source: Source, offset: int) -> Source:
+    """The source as it was when the message that stands before an offset had come: all of it where none ends
+    behind that."""
+    count = bisect_left(source.spans, offset, key=lambda span: span[1]) + 1
+    if count >= len(source.spans) or source.repeats:
+        return source
+    stop = source.spans[count - 1][1]
+    return Source(
+        source.text[:stop],
+        source.marks[: bisect_left(source.marks, stop)],
+        source.spans[:count],
+        source.elisions[: bisect_left(source.elisions, stop, key=lambda elision: elision.offset)],
+        lineage=source.lineage,
+    )
 
 
 def whole_messages(source: Source, start: int, size: int) -> Iterator[tuple[int, int]]:
