@@ -176,6 +176,14 @@ def test_chapters_are_what_they_are_alone(transcript, data):
     assert folded.text.endswith(last.text[chosen[-1] :])
 
 
+def test_a_chapter_of_nothing_takes_no_run_from_those_before_it():
+    said = tuple(Message("user", (Text(text),)) for text in (f"key: {RUNS[0]} is long", ""))
+    source = source_of(Transcript(said, "anthropic"))
+    folded = fold_chapters(source, [0, len(source.text)], runs=True)
+    assert folded.runs == (RUNS[0],)
+    assert expanded(folded, source) == source.text
+
+
 def test_payloads_with_a_number_between_them_are_no_mark_of_a_run():
     text = f"{RUNS[0]} {PAYLOAD}==1{PAYLOAD} and {RUNS[1]}"
     source = source_of(Transcript((Message("user", (Text(text),)),), "anthropic"))

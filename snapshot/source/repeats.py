@@ -151,7 +151,7 @@ def _in_chapters(source: Source, starts: Sequence[int], runs: bool) -> Source:
             replace(item, offset=offset) for item, offset in zip(source.elisions, offsets, strict=True)
         ),
         repeats=tuple(repeats),
-        runs=folds[-1].runs,
+        runs=max((folded.runs for folded in folds), key=len),  # of the last, if anything stands there
         lineage=None,
     )
 
