@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from snapshot.compaction.archive import Archive
@@ -105,6 +105,7 @@ def test_what_every_face_draws_is_not_foreign(name):
 
 @settings(max_examples=examples(60))
 @given(st.lists(st.sampled_from(PIECES)).map("".join))
+@example("a\b  ")
 def test_line_ends_and_blanks_are_explained_if_they_are_printed(text):
     found = first_marks(text)
     printed = encode(PreparedText(Source(text)).folded(), ATLAS).text

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshot.errors import SnapshotError
+from snapshot.errors import FontError, SnapshotError
 from snapshot.models.catalog import profiles
 from snapshot.pages.layout import layout_for
 from snapshot.pages.readback import PageReader
@@ -64,8 +64,12 @@ cells = st.tuples(st.integers(5, 24), st.integers(8, 34))
 def test_a_letter_is_as_large_as_its_box_in_the_middle_of_its_cell(shape):
     cell, across, down = shape
     found = shape_face(cell, (across, down))
-    alone = atlas_for(shape_face((across, down)))
-    atlas = atlas_for(found)
+    try:
+        alone, atlas = atlas_for(shape_face((across, down))), atlas_for(found)
+    except FontError as error:  # in a low box two signs may be one
+        assert "no glyph of its own" in str(error)
+        assert min(across, down) < 12
+        return
     assert found.cell == cell
     top, left = (cell[1] - down) // 2, (cell[0] - across) / 2
     for char in "MgAx8@":

@@ -131,7 +131,7 @@ _DRAWN += "\u2713\u2714\u2717\u2718"
 _FIRST = {
     "line ends": re.compile("[\n\r]"),
     # As `snapshot.typeset.pagetext` prints them; where a terminal was at work, there may be some.
-    "blanks": re.compile(rf"(?<![^\n\t\r]){_BLANK}{{2}}|{_BLANK}{{4}}|\x1b"),
+    "blanks": re.compile(rf"(?<![^\n\t\r]){_BLANK}{{2}}|{_BLANK}{{4}}|[\x08\x1b]"),
     "tab": re.compile("\t"),
     # Marks of the source itself, and whatever a face may lack.
     "foreign": re.compile(f"[^\\t\\n -~\u00a0-\u024f{_DRAWN}{SOURCE_MARKS}]"),
