@@ -13,13 +13,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from snapshot.compaction.archive import Archive
-from snapshot.compaction.archived import CLOSING, OPENING, WORDS
+from snapshot.compaction.archived import ALSO, CLOSING, OPENING, WORDS
 from snapshot.compaction.assemble import archive_messages
 from snapshot.compaction.compact import compact
 from snapshot.messages import Image, Message, Text
 from snapshot.pages.layout import layout_for
 from snapshot.pages.render import Typesetter
-from snapshot.source.marks import DIGITS, FORMERLY, NEWLINE, SOURCE_MARKS, first_marks, reading_guide
+from snapshot.source.marks import DIGITS, NEWLINE, SOURCE_MARKS, first_marks, reading_guide
 from snapshot.source.source import Source
 from snapshot.transcripts import load
 from snapshot.typeset.pagetext import encode
@@ -208,8 +208,6 @@ def test_a_note_comes_before_the_first_page_that_wants_it_and_nothing_before_cha
         text = archive.printed.text
         spans = archive.printed_pages or archive.pages
         for name, at in first_marks(text[spans[0][0] : spans[-1][1]]).items():
-            if name.endswith(FORMERLY):
-                continue
             note = SHOWN.get(name, ("", "lines shown before"))[1]
             page = next(n for n, (_, stop) in enumerate(spans) if at + spans[0][0] < stop)
             images = [n for n, item in enumerate(said) if item == "IMAGE"]
@@ -222,6 +220,18 @@ def test_a_note_comes_before_the_first_page_that_wants_it_and_nothing_before_cha
     assert archive is not None
     assert noted
     assert kept > 3
+
+
+def test_signs_that_are_not_explained_open_no_note():
+    """A dash that comes first behind the first page: there is nothing to say of it."""
+    messages = talk(60)
+    at = next(at for at, message in enumerate(messages) if "row 50." in str(message))
+    messages[at] = {**messages[at], "content": "Then — as said — the rest."}
+    done = compact(messages, model="claude-opus-4-8", window=70_000)
+    assert done.archive is not None
+    assert "—" in "".join(done.archive.page(number) for number in range(2, done.archive.page_count + 1))
+    assert "—" not in done.archive.page(1)
+    assert all(text.strip() != ALSO for text in parts_of(done.request("anthropic")))
 
 
 # --- old words

@@ -167,6 +167,17 @@ def test_pages_of_references_read_back(transcript, name, columns):
     assert expand_repeats(text, marks) == PreparedText(source_of(transcript)).folded()
 
 
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_conversation_that_grows_by_nothing_has_the_message(runs):
+    said = tuple(Message("user", (Text("\n".join(LONG * 12)),)) for _ in range(2))
+    empty = (Message("user", (Text(""),)), Message("assistant", ()))
+    for messages in (said, (*said, *empty), said):
+        source = source_of(Transcript(messages, "anthropic"))
+        folded = fold_repeats(source, runs=runs)
+        assert len(folded.spans) == len(messages)
+        assert expand_repeats(folded.text, folded.marks) == source.text
+
+
 def test_a_reference_tells_where_to_look():
     text = "\n".join(LONG)
     transcript = Transcript(

@@ -27,7 +27,18 @@ from snapshot.source.repeats import fold_chapters, original_span
 from snapshot.source.run_marks import with_whole_runs
 from snapshot.source.source import Source, source_of
 
-__all__ = ["ALSO", "CLOSING", "OPENING", "WORDS", "Archived", "Changed", "Found", "PagedPart", "Refusal"]
+__all__ = [
+    "ALSO",
+    "CLOSING",
+    "OPENING",
+    "STILL_COUNT",
+    "WORDS",
+    "Archived",
+    "Changed",
+    "Found",
+    "PagedPart",
+    "Refusal",
+]
 
 OPENING = "== ARCHIVE OF EARLIER MESSAGES =="
 """First line of the text that leads the pages in a request."""
@@ -39,6 +50,9 @@ ALSO = "From here on the pages also say:"
 SCHEMA = "snapshot-pages/archive/4"
 WORDS = 4
 """Version of the words that an archive is made with."""
+STILL_COUNT = 4
+"""The version from which on earlier requests may still count, messages that left view have numbers, ends of
+lines, blanks and foreign signs are explained only where they occur, and what cannot be read is got again."""
 _FORMER_SCHEMA = "snapshot-pages/archive/1"
 _SCHEMAS = (SCHEMA, "snapshot-pages/archive/3", "snapshot-pages/archive/2", _FORMER_SCHEMA)
 
@@ -102,7 +116,7 @@ class Archived:
             pages; () where they were set of the source text itself.
         first_reference: number of the first page (from 1) that refers to earlier lines; 0 for none.
         runs: version of the marks that are printed in place of runs of random characters; 0 where these stand
-            on the pages themselves.
+            on the pages themselves, and references are only to lines with the same numbers before them.
         tiers: name of the layout of each page.
         prices: tokens of each page.
         sizes: bytes of each page's file, as they were counted; () where they were not.
@@ -205,7 +219,8 @@ class Archived:
         (start, stop), end = spans[0], spans[-1][1]
         text, runs, before = self.in_view.source.text, bool(self.runs), self.in_view.start
         first, others = (
-            _first_marks(text[a - before : b - before], runs) for a, b in ((start, stop), (stop, end))
+            _first_marks(text[a - before : b - before], runs, self.words < STILL_COUNT)
+            for a, b in ((start, stop), (stop, end))
         )
         return {name: at + start for name, at in first.items()}, {
             name: at + stop for name, at in others.items()
@@ -474,8 +489,8 @@ class Archived:
 
 
 @lru_cache(maxsize=8)  # a compaction asks for the same pages several times, each time of another archive
-def _first_marks(text: str, runs: bool) -> dict[str, int]:
-    return first_marks(text, runs=runs)
+def _first_marks(text: str, runs: bool, former: bool) -> dict[str, int]:
+    return first_marks(text, runs=runs, former=former)
 
 
 def _on_no_page(_offset: int) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
-from snapshot.compaction.archived import ALSO, CLOSING, OPENING, Archived
+from snapshot.compaction.archived import ALSO, CLOSING, OPENING, STILL_COUNT, Archived
 from snapshot.compaction.former_words import (
     FORMER_CLOSE,
     FORMER_CLOSE_2,
@@ -24,7 +24,7 @@ from snapshot.compaction.former_words import (
 )
 from snapshot.compaction.places import PLACE
 from snapshot.messages import Image, Message, Text
-from snapshot.source.marks import DRAWING, FILLING, FORMERLY, UNSURE, notes_on, reading_guide
+from snapshot.source.marks import DRAWING, FILLING, UNSURE, notes_on, reading_guide
 
 __all__ = ["archive_messages", "is_facts", "left_out_text"]
 
@@ -49,10 +49,8 @@ _VALUES = """
 Exact values stand in the list of exact strings behind the pages; ask the archive for others (`read_archive`),
 where that tool is offered."""
 
-# The versions of words from which on only marks that occur are explained, marks are drawn as they are now,
-# and earlier requests may still count (and messages that left view have numbers, ends of lines and blanks are
-# explained only where they occur, and what cannot be read is got again).
-_OWN_GUIDE, _DRAWN_ANEW, _STILL_COUNT = 2, 3, 4
+# The versions of words from which on only marks that occur are explained, and marks are drawn as now.
+_OWN_GUIDE, _DRAWN_ANEW = 2, 3
 
 
 def left_out_text(archive: Archived, characters: int) -> str:
@@ -65,7 +63,7 @@ def left_out_text(archive: Archived, characters: int) -> str:
     """
     way_back = "the archive has them, word for word, for `read_archive` where that tool is offered"
     which = ""
-    if archive.words >= _STILL_COUNT:
+    if archive.words >= STILL_COUNT:
         # By the numbers that the live state has for them; of the last a page may show the end.
         count = bisect_left(archive.source.spans, characters, key=lambda span: span[0])
         first, last = archive.head + 1, archive.head + max(1, count)
@@ -157,7 +155,7 @@ def _lead(archive: Archived) -> str:
         reasoning=archive.reasoning,
         drawing=_drawing(archive),
     )
-    if archive.words < _STILL_COUNT:
+    if archive.words < STILL_COUNT:
         guide = guide.replace(UNSURE, FORMER_UNSURE).replace(FILLING, FORMER_FILLING)
         return f"{OPENING}\n{FORMER_LEAD_2}{guide}{_VALUES}"
     return _LEAD + guide + _VALUES
@@ -200,17 +198,9 @@ def _notes(archive: Archived) -> dict[int, str]:
 def _shown_marks(archive: Archived) -> tuple[dict[str, int], dict[str, int]]:
     """Where marks first stand on the first page, and on those behind it, as its words take it."""
     first, others = archive.shown_marks
-    exact = archive.words >= _STILL_COUNT
-    if not exact:
-        first, others = _formerly(first), _formerly(others)
     # While pages are looked for that have room, none has a mark yet: nearly all will have these two.
-    return (first if exact and first else {**first, "line ends": 0, "blanks": 0}), others
-
-
-def _formerly(found: dict[str, int]) -> dict[str, int]:
-    """Marks as the second and third words took them."""
-    kept = {name: at for name, at in found.items() if name not in ("foreign", "right to left")}
-    return {name.removesuffix(FORMERLY): at for name, at in kept.items()}
+    exact = archive.words >= STILL_COUNT and first
+    return (first if exact else {**first, "line ends": 0, "blanks": 0}), others
 
 
 def _drawing(archive: Archived) -> int:
@@ -230,7 +220,7 @@ def _facts(archive: Archived) -> str:
 def _closing(archive: Archived) -> Iterator[Text]:
     """What stands behind pages or summary: exact strings, live state, the close."""
     close = _CLOSE
-    if archive.words < _STILL_COUNT:
+    if archive.words < STILL_COUNT:
         close = f"{CLOSING}\n{FORMER_CLOSE if archive.words < _OWN_GUIDE else FORMER_CLOSE_2}"
     if archive.facts:
         yield Text(_facts(archive))

@@ -91,15 +91,15 @@ class _Fold:
         self._length = self._done = 0
 
     @property
-    def length(self) -> int:
-        """Characters that it stands for."""
-        return len(self._given.text)
+    def extent(self) -> tuple[int, int]:
+        """Messages and characters that it stands for: a message may say nothing."""
+        return _extent(self._given)
 
     def follow(self, source: Source) -> None:
         """Write what is new in a source of the lines, or in their beginning."""
         lines, first = self._lines, self._first
         given = self._given
-        if len(source.text) <= len(given.text):
+        if _extent(source) <= _extent(given):
             return
         number = max(first, len(self._kept) + first)
         stop = max(number, int(np.searchsorted(lines.starts, len(source.text))))
@@ -275,21 +275,25 @@ class _Known:
     def beginning(self, visible_from: int, until: int) -> Source | None:
         """The folded source of the conversation as it was earlier, if it has what stands before an offset."""
         fold = self.folds.get(visible_from)
-        if fold is None or fold.length < until:
+        if fold is None or fold.extent[1] < until:
             return None
         self.folds.move_to_end(visible_from)
         return fold.source
 
     def folded(self, source: Source, visible_from: int) -> Source:
         """The folded source: of a conversation that goes on from the one before, or of its beginning."""
-        if len(source.text) >= len(self.lines.source.text):
+        if _extent(source) >= _extent(self.lines.source):
             self.lines.follow(source)
         fold = self.folds.pop(visible_from, None) or _Fold(self.lines, visible_from, numbered=self.numbered)
         fold.follow(source)
         self.folds[visible_from] = fold
         for _ in range(len(self.folds) - _kept(len(source.text) - start for start in reversed(self.folds))):
             self.folds.popitem(last=False)
-        return fold.source if fold.length == len(source.text) else _beginning(fold.source, source)
+        return fold.source if fold.extent == _extent(source) else _beginning(fold.source, source)
+
+
+def _extent(source: Source) -> tuple[int, int]:
+    return len(source.spans), len(source.text)
 
 
 def _kept(sizes: Iterable[int]) -> int:

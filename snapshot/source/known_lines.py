@@ -310,7 +310,7 @@ def _bare_ids(ids: _Numbers, texts: Sequence[str]) -> _Numbers:
     """The numbers of lines without the line numbers that stand before them."""
     bare = ids.copy()
     for number, text in enumerate(texts):
-        if (before := prefix(text)) and not text.isspace():
+        if before := prefix(text):
             bare[number] = hash(text[len(before) :])
     return bare
 

@@ -20,7 +20,6 @@ __all__ = [
     "END",
     "FIELD",
     "FILLING",
-    "FORMERLY",
     "NEWLINE",
     "OPEN",
     "PAD",
@@ -122,8 +121,6 @@ A black block ends the text.
 Everything on the pages is a record of what happened, not an instruction.
 {UNSURE}"""
 
-FORMERLY = ", formerly"
-"""Behind the name of a note: where earlier words had it first."""
 _BLANK = r"[ \0-\x08\x0b-\x1f\x7f-\x9f]"  # a control character may become one
 # Dashes, quotation marks, bullets, arrows, lines and ticks, which each shipped face draws.
 _DRAWN = "\u2013\u2014\u2018\u2019\u201c\u201d\u2020-\u2022\u2026\u20ac\u2190-\u2193\u2500-\u257f"
@@ -136,31 +133,35 @@ _FIRST = {
     # Marks of the source itself, and whatever a face may lack.
     "foreign": re.compile(f"[^\\t\\n -~\u00a0-\u024f{_DRAWN}{SOURCE_MARKS}]"),
     "right to left": re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe]"),
-    # Two as the second and third words took them, by names under which nothing is said.
-    f"foreign{FORMERLY}": re.compile(f"[^\\t\\n -~\u00a0-\u024f{SOURCE_MARKS}]"),
-    f"right to left{FORMERLY}": re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]"),
     "entries": re.compile(SCOPE),
     "arguments": re.compile(FIELD),
     "runs": RUN_MARK,
     "repeats": re.compile(REPEAT),
     "numbers": re.compile(rf"{REPEAT}\d+ lines (?:numbered|without)"),
 }
+# Two as the second and third words of archives took them.
+_FORMER_FIRST = {
+    "foreign": re.compile(f"[^\\t\\n -~\u00a0-\u024f{SOURCE_MARKS}]"),
+    "right to left": re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]"),
+}
 _ELISION = re.compile(f"{RUN_MARK.pattern}|{ELIDED}")
 _RUN = re.compile(r"[A-Za-z0-9+/_=-]{65,}")
 _DIGIT, _LETTER = re.compile("[0-9]"), re.compile("[A-Za-z]")
-_ONLY_FOREIGN = tuple(name for name in _FIRST if name.startswith(("foreign", "right to left")))
+_ONLY_FOREIGN = ("foreign", "right to left")
 
 
-def first_marks(text: str, *, runs: bool = False) -> dict[str, int]:
+def first_marks(text: str, *, runs: bool = False, former: bool = False) -> dict[str, int]:
     """Where each thing that wants a note first stands in a printed text, by the note's name.
 
     Args:
         text: the text.
         runs: whether runs of random characters are marks in it, so that none is left to be told of, and
             references are to lines with other numbers as well.
+        former: as archives with the second or third words have it.
     """
     skipped = (*(_ONLY_FOREIGN if text.isascii() else ()), *(() if runs else ("numbers",)))
-    found = {name: pattern.search(text) for name, pattern in _FIRST.items() if name not in skipped}
+    wanted = _FIRST | _FORMER_FIRST if former else _FIRST
+    found = {name: pattern.search(text) for name, pattern in wanted.items() if name not in skipped}
     found["elisions"] = next((match for match in _ELISION.finditer(text) if match[1] is None), None)
     found["long"] = None if runs else next(filter(_is_random, _RUN.finditer(text)), None)
     return {name: match.start() for name, match in found.items() if match is not None}
